@@ -1,0 +1,71 @@
+# One layer = one static library + the unit tests that mirror its folder.
+#
+#   tw_layer(NAME SOURCES a.c b.c [USES lower-layer…] [TESTS test_a.c …])
+#
+# A layer's tests link only what the layer itself may use, so that a forbidden
+# call is a link error and not a matter of taste.
+
+set(TW_TEST_TIMEOUT 120)
+
+function(tw_layer name)
+    cmake_parse_arguments(ARG "" "" "SOURCES;USES;TESTS" ${ARGN})
+    add_library(tw_${name} STATIC ${ARG_SOURCES})
+    target_include_directories(tw_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(tw_${name} PRIVATE tw_warnings PUBLIC tw_flags)
+    foreach(use IN LISTS ARG_USES)
+        target_link_libraries(tw_${name} PUBLIC ${use})
+    endforeach()
+    if(BUILD_TESTING)
+        file(RELATIVE_PATH where ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
+        foreach(test IN LISTS ARG_TESTS)
+            tw_unit_test(${PROJECT_SOURCE_DIR}/tests/unit/${where}/${test} LAYER tw_${name})
+        endforeach()
+    endif()
+endfunction()
+
+# tw_unit_test(FILE LAYER target [LABEL unit] [NAME name] [ARGS …]): a cmocka program, registered with ctest.
+#
+# tw_test_support is linked first: its alloc_testing.c replaces base/alloc.c in
+# every test, which is how a test makes the n-th allocation fail.
+function(tw_unit_test file)
+    cmake_parse_arguments(ARG "" "LAYER;LABEL;NAME" "ARGS;LINK" ${ARGN})
+    get_filename_component(stem ${file} NAME_WE)
+    if(NOT ARG_NAME)
+        file(RELATIVE_PATH where ${PROJECT_SOURCE_DIR}/tests ${file})
+        get_filename_component(folder ${where} DIRECTORY)
+        string(REPLACE "/" "." folder ${folder})
+        string(REGEX REPLACE "^test_" "" short ${stem})
+        set(ARG_NAME ${folder}.${short})
+    endif()
+    if(NOT ARG_LABEL)
+        set(ARG_LABEL unit)
+    endif()
+    string(REPLACE "." "_" target test.${ARG_NAME})
+    add_executable(${target} ${file})
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    target_compile_definitions(${target} PRIVATE TW_SHARED_DATA="${TOOLWIRE_SHARED_DATA}"
+                                                 TW_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    target_link_libraries(${target} PRIVATE tw_test_support ${ARG_LAYER} ${ARG_LINK} tw_warnings cmocka)
+    add_test(NAME ${ARG_NAME} COMMAND ${target} ${ARG_ARGS})
+    # 77 is "skipped, and here is why": shown by ctest as Skipped, never as passed.
+    set_tests_properties(${ARG_NAME} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${TW_TEST_TIMEOUT}
+                                                SKIP_RETURN_CODE 77)
+endfunction()
+
+# tw_fuzz(NAME LINK lib… [DICT file]): fuzz/fuzz_NAME.c as a libFuzzer program in the `fuzz` preset, and
+# in every other build as a program that replays fuzz/corpus/NAME/ as an ordinary test.
+function(tw_fuzz name)
+    cmake_parse_arguments(ARG "" "" "LINK;SOURCES" ${ARGN})
+    set(target fuzz_${name})
+    set(corpus ${PROJECT_SOURCE_DIR}/fuzz/corpus/${name})
+    if(TOOLWIRE_FUZZ)
+        add_executable(${target} ${PROJECT_SOURCE_DIR}/fuzz/fuzz_${name}.c ${ARG_SOURCES})
+        target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+    else()
+        add_executable(${target} ${PROJECT_SOURCE_DIR}/fuzz/fuzz_${name}.c ${ARG_SOURCES}
+                                 ${PROJECT_SOURCE_DIR}/fuzz/replay_main.c)
+        add_test(NAME fuzz.${name} COMMAND ${target} ${corpus})
+        set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz TIMEOUT ${TW_TEST_TIMEOUT})
+    endif()
+    target_link_libraries(${target} PRIVATE ${ARG_LINK} tw_warnings)
+endfunction()

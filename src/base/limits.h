@@ -1,0 +1,41 @@
+/* base/limits.h: every bound in one place, each with its reason.
+ *
+ * These are the defaults; owners pass them on at init, so that a configuration can change them.
+ */
+#pragma once
+
+/* Nesting of a JSON text. Real messages stay under 20; the index needs no stack, but consumers may.
+ */
+#define LIMIT_JSON_DEPTH 512
+
+/* A JSON text that is indexed. Offsets are 32 bits wide, and no wire of ours carries a larger
+ * message. */
+#define LIMIT_JSON_BYTES 0xFFFFFFF0u
+
+/* Subschemas inside subschemas, and references followed while one value is checked. */
+#define LIMIT_SCHEMA_DEPTH 64
+
+/* Subschemas of one compiled schema with everything it references: the official MCP schema has
+ * 1,500. */
+#define LIMIT_SCHEMA_NODES 65536
+
+/* Errors collected for one value; a person acts on the first few. */
+#define LIMIT_SCHEMA_ERRORS 32
+
+/* PCRE2 match steps for one pattern: stops (a+)+$ after 2 ms, far above what honest patterns need.
+ */
+#define LIMIT_REGEX_STEPS 100000
+
+/* MCP request and response (seed 002). */
+#define LIMIT_MCP_REQUEST_BYTES  (1024 * 1024)
+#define LIMIT_MCP_RESPONSE_BYTES (10 * 1024 * 1024)
+
+/* Pipe message (seed 000); equality passes. */
+#define LIMIT_PIPE_MESSAGE_BYTES 16777216
+
+/* Call-socket message (seed 001); equality passes. */
+#define LIMIT_CALLSOCK_MESSAGE_BYTES 10485760
+
+/* Storage that an arena or buffer keeps between messages: covers the common message, so that steady
+ * traffic allocates nothing, and lets a rare 10 MiB one go back to the system. */
+#define LIMIT_KEEP_BYTES (256 * 1024)

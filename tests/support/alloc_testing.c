@@ -1,0 +1,70 @@
+/* Replaces base/alloc.c in tests: counts the calls, keeps a balance, and fails the n-th on request.
+ */
+#include "support/alloc_testing.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+
+static _Thread_local AllocTesting state = {.fail_at = ALLOC_TESTING_NEVER};
+
+AllocTesting *alloc_testing(void)
+{
+    return &state;
+}
+
+void alloc_testing_reset(size_t fail_at)
+{
+    state.n_calls = 0;
+    state.fail_at = fail_at;
+    state.n_failed = 0;
+}
+
+/* True if this call is to fail. Once one has failed all later ones do: memory does not come back.
+ */
+static bool alloc_testing_refuses(void)
+{
+    state.n_calls++;
+    if (state.n_calls > state.fail_at) {
+        state.n_failed++;
+        return true;
+    }
+    return false;
+}
+
+void *mem_alloc(size_t n)
+{
+    void *p = alloc_testing_refuses() ? NULL : malloc(n == 0 ? 1 : n);
+
+    state.n_live += p != NULL;
+    return p;
+}
+
+void *mem_alloc_array(size_t count, size_t size)
+{
+    size_t n;
+    void *p = NULL;
+
+    /* Checked first: under a sanitizer calloc ends the program where it should return NULL. */
+    if (mem_size_mul(count, size, &n) && !alloc_testing_refuses()) {
+        p = calloc(1, n == 0 ? 1 : n);
+    }
+
+    state.n_live += p != NULL;
+    return p;
+}
+
+void *mem_realloc(void *p, size_t n)
+{
+    void *fresh = alloc_testing_refuses() ? NULL : realloc(p, n == 0 ? 1 : n);
+
+    state.n_live += p == NULL && fresh != NULL;
+    return fresh;
+}
+
+void *mem_free(void *p)
+{
+    state.n_live -= p != NULL;
+    free(p);
+    return NULL;
+}
