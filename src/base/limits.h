@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include <stddef.h>
+
 /* Nesting of a JSON text. Real messages stay under 20; the index needs no stack, but consumers may.
  */
 #define LIMIT_JSON_DEPTH 512
@@ -27,8 +29,8 @@
 #define LIMIT_REGEX_STEPS 100000
 
 /* MCP request and response (seed 002). */
-#define LIMIT_MCP_REQUEST_BYTES  (1024 * 1024)
-#define LIMIT_MCP_RESPONSE_BYTES (10 * 1024 * 1024)
+#define LIMIT_MCP_REQUEST_BYTES  ((size_t)1024 * 1024)
+#define LIMIT_MCP_RESPONSE_BYTES ((size_t)10 * 1024 * 1024)
 
 /* Pipe message (seed 000); equality passes. */
 #define LIMIT_PIPE_MESSAGE_BYTES 16777216
@@ -38,4 +40,4 @@
 
 /* Storage that an arena or buffer keeps between messages: covers the common message, so that steady
  * traffic allocates nothing, and lets a rare 10 MiB one go back to the system. */
-#define LIMIT_KEEP_BYTES (256 * 1024)
+#define LIMIT_KEEP_BYTES ((size_t)256 * 1024)

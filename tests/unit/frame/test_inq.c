@@ -1,0 +1,165 @@
+#include "frame/inq.h"
+
+#include "support/cmocka.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "support/alloc_testing.h"
+
+static void an_empty_queue_owns_nothing(void **state)
+{
+    Inq q;
+
+    (void)state;
+    inq_init(&q, 100);
+    assert_int_equal(inq_append(&q, NULL, 0), 0);
+    assert_null(inq_unread(&q).p);
+    assert_int_equal(inq_room(&q), 0);
+    inq_trim(&q);
+    inq_deinit(&q);
+    inq_deinit(&q);
+}
+
+/* Asks for `room` behind `dead` read and `unread` unread bytes that fill a block of dead + unread.
+ */
+static Inq full_block(size_t dead, size_t unread, size_t room)
+{
+    Inq q;
+
+    inq_init(&q, SIZE_MAX);
+    assert_int_equal(inq_reserve_exact(&q, dead + unread), 0);
+    memset(q.data, 'x', dead + unread);
+    inq_commit(&q, dead + unread);
+    inq_skip(&q, dead);
+    assert_int_equal(inq_reserve(&q, room), 0);
+    assert_true(q.cap - q.end >= room);
+    assert_int_equal(inq_unread(&q).n, unread);
+    return q;
+}
+
+static void unread_bytes_are_moved_only_when_more_were_read(void **state)
+{
+    size_t keep = LIMIT_KEEP_BYTES;
+    Inq q;
+
+    (void)state;
+    /* A block of the kept size: moved if at least as many were read. */
+    q = full_block(keep / 2, keep / 2, 1);
+    assert_int_equal(q.head, 0);
+    assert_int_equal(q.cap, keep);
+    inq_deinit(&q);
+    q = full_block(keep / 2 - 1, keep / 2 + 1, 1);
+    assert_int_equal(q.head, keep / 2 - 1);
+    assert_int_equal(q.cap, 2 * keep);
+    inq_deinit(&q);
+    /* A smaller one: if three times as many were read. */
+    q = full_block(3000, 1000, 1);
+    assert_int_equal(q.head, 0);
+    assert_int_equal(q.cap, 4000);
+    inq_deinit(&q);
+    q = full_block(2999, 1001, 1);
+    assert_int_equal(q.head, 2999);
+    assert_int_equal(q.cap, 8000);
+    inq_deinit(&q);
+}
+
+static void doubling_does_not_needlessly_pass_the_kept_size(void **state)
+{
+    size_t keep = LIMIT_KEEP_BYTES;
+    Inq q;
+
+    (void)state;
+    q = full_block(0, keep / 2 + 1, keep / 2 - 1);
+    assert_int_equal(q.cap, keep);
+    inq_deinit(&q);
+    q = full_block(0, keep / 2 + 1, keep / 2);
+    assert_int_equal(q.cap, keep + 2);
+    inq_deinit(&q);
+}
+
+static void the_tail_of_a_read_is_carried_to_the_front(void **state)
+{
+    Inq q;
+
+    (void)state;
+    inq_init(&q, 100000);
+    assert_int_equal(inq_reserve(&q, 10000), 0);
+    memset(q.data, 'x', 1700);
+    inq_commit(&q, 1700);
+    inq_skip(&q, 1600);
+    assert_int_equal(inq_reserve(&q, 1000), 0);
+    assert_int_equal(q.head, 0);
+    assert_int_equal(q.end, 100);
+    inq_deinit(&q);
+}
+
+static void nothing_beyond_the_maximum_is_offered(void **state)
+{
+    Inq q;
+
+    (void)state;
+    inq_init(&q, 10);
+    assert_int_equal(inq_reserve(&q, INQ_AHEAD_BYTES + 11), INQ_E_FULL);
+    assert_int_equal(inq_reserve_exact(&q, INQ_AHEAD_BYTES + 11), INQ_E_FULL);
+    assert_int_equal(inq_reserve_exact(&q, INQ_AHEAD_BYTES + 10), 0);
+    memset(q.data, 'x', INQ_AHEAD_BYTES);
+    inq_commit(&q, INQ_AHEAD_BYTES);
+    assert_int_equal(inq_room(&q), 10);
+    inq_skip(&q, INQ_AHEAD_BYTES / 2 - 1);
+    /* Twice the maximum is the most that is ever held. */
+    assert_int_equal(inq_reserve(&q, INQ_AHEAD_BYTES / 2), 0);
+    assert_true(q.cap <= 2 * (INQ_AHEAD_BYTES + 10));
+    inq_deinit(&q);
+}
+
+static void a_block_never_passes_twice_the_maximum(void **state)
+{
+    size_t max = INQ_AHEAD_BYTES;
+    Inq q;
+
+    (void)state;
+    inq_init(&q, 0);
+    assert_int_equal(inq_reserve_exact(&q, max), 0);
+    memset(q.data, 'x', max);
+    inq_commit(&q, max);
+    inq_skip(&q, max / 2 - 1);
+    /* Grows by a little, to just above the maximum; then doubles, but not further than that. */
+    assert_int_equal(inq_reserve_exact(&q, 4), 0);
+    assert_int_equal(q.cap, max + 4);
+    inq_commit(&q, 4);
+    assert_int_equal(inq_reserve(&q, 100), 0);
+    assert_int_equal(q.cap, 2 * max);
+    inq_deinit(&q);
+}
+
+static void a_failed_reserve_changes_nothing(void **state)
+{
+    Inq q;
+
+    (void)state;
+    inq_init(&q, 1000);
+    assert_int_equal(inq_append(&q, "abc", 3), 0);
+    alloc_testing_reset(0);
+    assert_int_equal(inq_reserve(&q, 500), -ENOMEM);
+    assert_int_equal(inq_reserve_exact(&q, 500), -ENOMEM);
+    alloc_testing_reset(ALLOC_TESTING_NEVER);
+    assert_true(span_equals(inq_unread(&q), SPAN("abc")));
+    inq_deinit(&q);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_empty_queue_owns_nothing),
+        cmocka_unit_test(unread_bytes_are_moved_only_when_more_were_read),
+        cmocka_unit_test(doubling_does_not_needlessly_pass_the_kept_size),
+        cmocka_unit_test(the_tail_of_a_read_is_carried_to_the_front),
+        cmocka_unit_test(nothing_beyond_the_maximum_is_offered),
+        cmocka_unit_test(a_block_never_passes_twice_the_maximum),
+        cmocka_unit_test(a_failed_reserve_changes_nothing),
+    };
+
+    return cmocka_run_group_tests_name("frame/inq", tests, NULL, NULL);
+}
