@@ -132,7 +132,7 @@ void *arena_grow(Arena *a, void *p, size_t old_n, size_t new_n)
         return p;
     }
     fresh = arena_alloc(a, new_n);
-    if (fresh != NULL && old_n > 0) {
+    if (fresh != NULL && p != NULL && old_n > 0) {
         memcpy(fresh, p, old_n);
     }
     return fresh;

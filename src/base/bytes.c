@@ -113,7 +113,7 @@ int bytes_append_format(Bytes *b, const char *format, ...)
         } else {
             (void)vsnprintf(large, (size_t)n + 1, format, again);
             r = bytes_append(b, large, (size_t)n);
-            large = mem_free(large);
+            (void)mem_free(large);
         }
     }
     va_end(again);

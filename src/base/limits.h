@@ -28,14 +28,14 @@
  */
 #define LIMIT_REGEX_STEPS 100000
 
-/* MCP request and response (seed 002). */
+/* MCP request and response, as the toolkit server states them. */
 #define LIMIT_MCP_REQUEST_BYTES  ((size_t)1024 * 1024)
 #define LIMIT_MCP_RESPONSE_BYTES ((size_t)10 * 1024 * 1024)
 
-/* Pipe message (seed 000); equality passes. */
+/* Pipe message; equality passes. */
 #define LIMIT_PIPE_MESSAGE_BYTES 16777216
 
-/* Call-socket message (seed 001); equality passes. */
+/* Call-socket message; equality passes. */
 #define LIMIT_CALLSOCK_MESSAGE_BYTES 10485760
 
 /* Storage that an arena or buffer keeps between messages: covers the common message, so that steady

@@ -104,8 +104,8 @@ static int map_make_room(Map *map)
     entries = mem_alloc_array(cap, sizeof(*entries));
     slots = mem_alloc_array(cap * 2, sizeof(*slots));
     if (entries == NULL || slots == NULL) {
-        entries = mem_free(entries);
-        slots = mem_free(slots);
+        (void)mem_free(entries);
+        (void)mem_free(slots);
         return err_raise(-ENOMEM);
     }
     if (map->n_used > 0) {
@@ -142,7 +142,7 @@ int map_add(Map *map, Span key, void *value)
     }
     r = map_make_room(map);
     if (r != 0) {
-        copy = mem_free(copy);
+        (void)mem_free(copy);
         return err_pass(r);
     }
     if (key.n > 0) {

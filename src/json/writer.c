@@ -1,0 +1,234 @@
+#include "json/writer.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/escape.h"
+#include "base/utf8.h"
+
+#define WRITER_INDENT 2
+
+void json_writer_init(JsonWriter *w, Bytes *out, JsonStyle style)
+{
+    *w = (JsonWriter){.out = out, .start = out->n, .style = style};
+}
+
+int json_writer_finish(JsonWriter *w)
+{
+    assert(w->r != 0 || w->depth == 0);
+    if (w->r != 0) {
+        w->out->n = w->start;
+    }
+    return w->r;
+}
+
+static void writer_append(JsonWriter *w, const char *p, size_t n)
+{
+    if (w->r == 0) {
+        w->r = bytes_append(w->out, p, n);
+    }
+}
+
+static void writer_new_line(JsonWriter *w)
+{
+    static const char blanks[] = "\n                                ";
+    size_t n = (size_t)w->depth * WRITER_INDENT;
+    size_t first = n < sizeof(blanks) - 2 ? n : sizeof(blanks) - 2;
+
+    writer_append(w, blanks, first + 1);
+    for (n -= first; n > 0; n -= first) {
+        first = n < sizeof(blanks) - 2 ? n : sizeof(blanks) - 2;
+        writer_append(w, blanks + 1, first);
+    }
+}
+
+/* The last byte says what comes between it and a value: nothing after `{`, `[`, a key's `:` (or its
+ * blank) and at the start; a comma after everything else. No value ends in one of those bytes, so
+ * no stack of "first element" flags is needed. */
+static void writer_before_value(JsonWriter *w)
+{
+    char last = w->r == 0 && w->out->n > w->start ? w->out->data[w->out->n - 1] : '\0';
+
+    if (last == '\0' || last == ':' || last == ' ') {
+        return;
+    }
+    if (last != '{' && last != '[') {
+        writer_append(w, ",", 1);
+    }
+    if (w->style == JSON_STYLE_PRETTY) {
+        writer_new_line(w);
+    }
+}
+
+static void writer_open(JsonWriter *w, const char *bracket)
+{
+    writer_before_value(w);
+    writer_append(w, bracket, 1);
+    w->depth++;
+}
+
+static void writer_close(JsonWriter *w, const char *bracket)
+{
+    char last = w->r == 0 ? w->out->data[w->out->n - 1] : '\0';
+
+    assert(w->depth > 0);
+    w->depth--;
+    if (w->style == JSON_STYLE_PRETTY && last != '{' && last != '[') {
+        writer_new_line(w);
+    }
+    writer_append(w, bracket, 1);
+}
+
+void json_write_object(JsonWriter *w)
+{
+    writer_open(w, "{");
+}
+
+void json_write_end_object(JsonWriter *w)
+{
+    writer_close(w, "}");
+}
+
+void json_write_array(JsonWriter *w)
+{
+    writer_open(w, "[");
+}
+
+void json_write_end_array(JsonWriter *w)
+{
+    writer_close(w, "]");
+}
+
+/* The text between quotes, with U+FFFD for every byte that is not UTF-8. */
+static void writer_quoted(JsonWriter *w, Span text)
+{
+    writer_append(w, "\"", 1);
+    while (w->r == 0 && text.n > 0) {
+        size_t n_good = text.n;
+
+        if (!utf8_valid(text.p, text.n, &n_good)) {
+            w->r = escape_json(w->out, span_make(text.p, n_good));
+            writer_append(w, "\xEF\xBF\xBD", 3);
+            text = span_make(text.p + n_good + 1, text.n - n_good - 1);
+        } else {
+            w->r = escape_json(w->out, text);
+            break;
+        }
+    }
+    writer_append(w, "\"", 1);
+}
+
+static void writer_after_key(JsonWriter *w)
+{
+    writer_append(w, ": ", w->style == JSON_STYLE_PRETTY ? 2 : 1);
+}
+
+void json_write_key(JsonWriter *w, Span key)
+{
+    assert(w->depth > 0);
+    writer_before_value(w);
+    writer_quoted(w, key);
+    writer_after_key(w);
+}
+
+void json_write_string(JsonWriter *w, Span text)
+{
+    writer_before_value(w);
+    writer_quoted(w, text);
+}
+
+void json_write_raw(JsonWriter *w, Span json)
+{
+    writer_before_value(w);
+    writer_append(w, json.p, json.n);
+}
+
+void json_write_uint(JsonWriter *w, uint64_t value)
+{
+    char digits[20];
+    size_t n = sizeof(digits);
+
+    do {
+        digits[--n] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value > 0);
+    json_write_raw(w, span_make(digits + n, sizeof(digits) - n));
+}
+
+void json_write_int(JsonWriter *w, int64_t value)
+{
+    char digits[20];
+    size_t n = sizeof(digits);
+    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+
+    do {
+        digits[--n] = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest > 0);
+    if (value < 0) {
+        digits[--n] = '-';
+    }
+    json_write_raw(w, span_make(digits + n, sizeof(digits) - n));
+}
+
+void json_write_bool(JsonWriter *w, bool flag)
+{
+    json_write_raw(w, flag ? SPAN("true") : SPAN("false"));
+}
+
+void json_write_null(JsonWriter *w)
+{
+    json_write_raw(w, SPAN("null"));
+}
+
+void json_write_double(JsonWriter *w, double value)
+{
+    char text[JSON_DOUBLE_SIZE];
+
+    if (!isfinite(value)) {
+        json_write_null(w);
+        return;
+    }
+    json_write_raw(w, span_make(text, json_format_double(value, text)));
+}
+
+/* Writes the closing brackets that stand between p and stop, where the text has no values. */
+static void writer_close_up_to(JsonWriter *w, const char *p, const char *stop)
+{
+    for (; p < stop; p++) {
+        if (*p == '}' || *p == ']') {
+            writer_close(w, p);
+        }
+    }
+}
+
+void json_write_value(JsonWriter *w, JsonValue v)
+{
+    const JsonNode *end = v.node + v.node->skip;
+    const char *text_end = v.text + v.node->start + v.node->size;
+    const char *p = v.text + v.node->start;
+
+    for (const JsonNode *node = v.node; node < end && w->r == 0; node++) {
+        JsonValue each = {v.text, node};
+        Span span = json_span(each);
+
+        /* Between two nodes stand only white space, `,`, `:` and closing brackets. A colon says
+         * that the string just written was a key. */
+        if (memchr(p, ':', (size_t)(span.p - p)) != NULL) {
+            writer_after_key(w);
+        }
+        writer_close_up_to(w, p, span.p);
+        if (json_kind(each) >= JSON_ARRAY) {
+            writer_open(w, json_kind(each) == JSON_OBJECT ? "{" : "[");
+            p = span.p + 1;
+        } else {
+            json_write_raw(w, span);
+            p = span.p + span.n;
+        }
+    }
+    /* After a failure p is somewhere before the end, and what follows it is more than brackets. */
+    if (w->r == 0) {
+        writer_close_up_to(w, p, text_end);
+    }
+}
