@@ -6,7 +6,12 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "json/escape_table.h"
 #include "json/hex.h"
+
+#if TW_X86
+#include <emmintrin.h>
+#endif
 
 /* A container's count and a node's distances are kept in 29 bits. */
 #define INDEX_MAX_NODES (1u << 28)
@@ -84,17 +89,76 @@ const char *json_index_escape(JsonIndexRun *run, const char *p)
     return p + 12;
 }
 
-const char *json_index_utf8(JsonIndexRun *run, const char *p)
-{
-    while (p < run->end && (unsigned char)*p >= 0x80) {
-        unsigned n = utf8_sequence(p, run->end);
+#if TW_X86
 
-        if (n == 0) {
-            return json_index_fault(run, JSON_FAULT_STRING_UTF8, p);
+/* One bit per byte of the 16 at p that is `"`, `\` or a control. */
+static unsigned index_text_ends(const char *p)
+{
+    __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+    __m128i quote = _mm_cmpeq_epi8(v, _mm_set1_epi8('"'));
+    __m128i slash = _mm_cmpeq_epi8(v, _mm_set1_epi8('\\'));
+    __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(0x1F)), v);
+
+    return (unsigned)_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, slash), control));
+}
+
+#endif
+
+/* The first byte from p on that is `"`, `\` or a control, else end. */
+static const char *index_skip_text(const char *p, const char *end)
+{
+#if TW_X86
+    while (end - p >= 16) {
+        unsigned ends = index_text_ends(p);
+
+        if (ends != 0) {
+            return p + __builtin_ctz(ends);
         }
-        p += n;
+        p += 16;
+    }
+#endif
+    while (p < end && *p != '"' && *p != '\\' && (unsigned char)*p >= 0x20) {
+        p++;
     }
     return p;
+}
+
+/* From p to the closing quote, past everything that is not ASCII; NULL with the fault set. */
+static const char *index_find_quote(JsonIndexRun *run, const char *p, uint32_t *tag)
+{
+    for (;;) {
+        p = index_skip_text(p, run->end);
+        if (p == run->end) {
+            return json_index_fault(run, JSON_FAULT_STRING_END, p);
+        }
+        if (*p == '"') {
+            return p;
+        }
+        if (*p != '\\') {
+            return json_index_fault(run, JSON_FAULT_STRING_CONTROL, p);
+        }
+        *tag |= JSON_NODE_ESCAPED;
+        p = run->end - p > 1 && json_simple_escape[(unsigned char)p[1]] != 0
+                ? p + 2
+                : json_index_escape(run, p);
+        if (p == NULL) {
+            return NULL;
+        }
+    }
+}
+
+const char *json_index_wide_string(JsonIndexRun *run, const char *p, uint32_t *tag)
+{
+    const char *quote = index_find_quote(run, p, tag);
+    const char *end = quote != NULL ? quote : run->fault_at;
+    size_t n_good;
+
+    /* The encoding is checked in one go when the end is known; escapes are ASCII and do no harm. If
+     * the string is wrong in two ways, the earlier one is named. */
+    if (!utf8_valid(p, (size_t)(end - p), &n_good)) {
+        return json_index_fault(run, JSON_FAULT_STRING_UTF8, p + n_good);
+    }
+    return quote;
 }
 
 static const char *index_digits(const char *p, const char *end)

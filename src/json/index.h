@@ -63,9 +63,9 @@ const char *json_index_escape(JsonIndexRun *run, const char *p);
 /* Records a fault; always returns NULL, for `return json_index_fault(...)`. */
 const char *json_index_fault(JsonIndexRun *run, JsonFault fault, const char *at);
 
-/* Checks the multi-byte UTF-8 sequences from p up to the next ASCII byte or the end; NULL with the
- * fault set at the first that is wrong. */
-const char *json_index_utf8(JsonIndexRun *run, const char *p);
+/* The rest of a string from p on, its first byte that is not ASCII, to the closing quote; NULL with
+ * the fault set. Adds JSON_NODE_ESCAPED to *tag if it meets a backslash. */
+const char *json_index_wide_string(JsonIndexRun *run, const char *p, uint32_t *tag);
 
 /* The number's end, from its first byte p, byte by byte; *ret_tag is its tag. NULL with the fault
  * set. */

@@ -59,7 +59,7 @@ CORE_TARGET TW_INLINE const char *CORE(string)(JsonIndexRun *run, const char *p,
                     ? p + 2
                     : json_index_escape(run, p);
         } else if ((unsigned char)*p >= 0x80) {
-            p = json_index_utf8(run, p);
+            return json_index_wide_string(run, p, tag);
         } else {
             return json_index_fault(run, JSON_FAULT_STRING_CONTROL, p);
         }

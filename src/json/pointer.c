@@ -1,6 +1,7 @@
 /* JSON Pointer, RFC 6901: from a pointer to a value, and from a value to its pointer. */
 #include "json/json.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -167,6 +168,8 @@ int json_pointer_of(JsonValue root, JsonValue target, struct Bytes *out)
         while (json_iter_next(&it) && it.next <= target.node) {
             index++;
         }
+        /* Else the target is not inside root. */
+        assert(it.value.node != NULL && (!it.is_object || it.key.node != NULL));
         r = pointer_append_step(&it, index, out);
         if (r != 0) {
             out->n = start;
