@@ -14,8 +14,19 @@
  * message. */
 #define LIMIT_JSON_BYTES 0xFFFFFFF0u
 
-/* Subschemas inside subschemas, and references followed while one value is checked. */
+/* Subschemas written inside subschemas. */
 #define LIMIT_SCHEMA_DEPTH 64
+
+/* Subschemas inside one another while a value is checked. A value nested LIMIT_JSON_DEPTH deep with
+ * a recursive schema of four steps per level (reference, allOf, property, reference) still passes;
+ * the C stack needs about 300 bytes for each. */
+#define LIMIT_SCHEMA_FRAMES 2048
+
+/* Subschemas tried for one value: so many to begin with, and so many more for each value inside it.
+ * A diamond of references (a: allOf [b, b], b: allOf [c, c]...) doubles the work with each level;
+ * this ends it after some 20 ms. */
+#define LIMIT_SCHEMA_STEPS           1000000
+#define LIMIT_SCHEMA_STEPS_PER_VALUE 256
 
 /* Subschemas of one compiled schema with everything it references: the official MCP schema has
  * 1,500. */
@@ -27,6 +38,9 @@
 /* PCRE2 match steps for one pattern: stops (a+)+$ after 2 ms, far above what honest patterns need.
  */
 #define LIMIT_REGEX_STEPS 100000
+
+/* Matches for one value that may go up to LIMIT_REGEX_STEPS; together they take 0.2 s. */
+#define LIMIT_REGEX_HARD 100
 
 /* MCP request and response, as the toolkit server states them. */
 #define LIMIT_MCP_REQUEST_BYTES  ((size_t)1024 * 1024)

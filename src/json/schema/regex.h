@@ -1,0 +1,51 @@
+/* json/schema/regex.h: ECMA-262 patterns run by PCRE2. Inside json/schema only.
+ *
+ * A pattern is rewritten where the two languages differ (\s, \p{Letter}, surrogate pairs), compiled
+ * with JIT where the machine allows it, and matched under step and heap limits. A compiled pattern
+ * is shared; what a match writes lives in a RegexScratch, one per SchemaCheck.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/limits.h"
+#include "base/span.h"
+#include "json/schema/program.h"
+
+enum {
+    REGEX_E_NO_MATCH = 1,
+    REGEX_E_LIMIT,    /* gave up */
+    REGEX_E_MALFORMED /* compile: not a pattern */
+};
+
+typedef struct RegexScratch {
+    pcre2_general_context *memory;
+    pcre2_match_context *limits;
+    pcre2_match_data *data;
+    uint32_t n_hard_left; /* matches that may still take LIMIT_REGEX_STEPS */
+} RegexScratch;
+
+/* A PCRE2 memory context that allocates through base/alloc.h; NULL if there is no memory. */
+pcre2_general_context *regex_memory_new(void);
+
+/* Compiles source, which is borrowed for the regex's life. On REGEX_E_MALFORMED the reason is in
+ * message. 0, -ENOMEM, REGEX_E_MALFORMED. */
+int regex_compile(SchemaRegex *ret, Arena *arena, pcre2_general_context *memory, Span source,
+                  char *message, size_t message_size);
+void regex_deinit(SchemaRegex *regex);
+
+/* 0, -ENOMEM. */
+int regex_scratch_init(RegexScratch *scratch);
+void regex_scratch_deinit(RegexScratch *scratch);
+
+/* A new value begins: it may cost LIMIT_REGEX_HARD matches that are not easy. */
+TW_INLINE void regex_scratch_begin(RegexScratch *scratch)
+{
+    scratch->n_hard_left = LIMIT_REGEX_HARD;
+}
+
+/* Does the pattern occur in text (valid UTF-8)? 0 (yes), REGEX_E_NO_MATCH, REGEX_E_LIMIT, -ENOMEM.
+ */
+int regex_match(const SchemaRegex *regex, RegexScratch *scratch, Span text);
+
+/* Rewrites an ECMA pattern for PCRE2; in regex_translate.c. 0, -ENOMEM. */
+int regex_translate(Arena *arena, Span source, Span *ret);
