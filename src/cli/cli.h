@@ -1,0 +1,84 @@
+/* cli/cli.h: what a command is, and how its words are read.
+ *
+ * A command is one file, cmd_NAME.c, that exports one constant CliCommand; commands.c lists them.
+ * Parsing, help and the manual's SYNOPSIS all come from its option table, so they cannot disagree.
+ */
+#pragma once
+
+#include "base/compiler.h"
+#include "base/logsink.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* Exit statuses of every command. */
+enum {
+    CLI_EXIT_DONE = 0,
+    CLI_EXIT_FAILED = 1,
+    CLI_EXIT_USAGE = 2,
+};
+
+/* Options of one command, those of every command (cli_common_options) included. */
+#define CLI_MAX_OPTIONS 32
+
+typedef struct CliOption {
+    const char *name;     /* without the dashes; NULL ends a table */
+    const char *argument; /* what follows it, as help shows it; NULL for a flag */
+    const char *summary;
+} CliOption;
+
+typedef struct CliCommand CliCommand;
+
+/* The words of one call, sorted. Points into argv. */
+typedef struct CliArgs {
+    const CliCommand *command;
+    const char *values[CLI_MAX_OPTIONS]; /* by place in the command's table; NULL if not given */
+    const char *common[CLI_MAX_OPTIONS]; /* likewise for cli_common_options */
+    char **operands;
+    size_t n_operands;
+    bool wants_help;
+    LogSink log;
+} CliArgs;
+
+struct CliCommand {
+    const char *name;
+    const char *operands; /* as help shows them; NULL if the command takes none */
+    const char *summary;  /* half a sentence */
+    const char *details;  /* what help says below the options; may be NULL */
+    const CliOption *options;
+    int (*run)(const CliArgs *args); /* returns an exit status */
+};
+
+/* Places in cli_common_options. */
+enum {
+    CLI_COMMON_HELP,
+    CLI_COMMON_LOG_FORMAT,
+    CLI_COMMON_LOG_LEVEL,
+};
+
+/* Options that every command has. */
+extern const CliOption cli_common_options[];
+
+/* Every command, NULL-terminated. */
+extern const CliCommand *const cli_commands[];
+
+/* The command of that name, or NULL. */
+const CliCommand *cli_command_find(const char *name);
+
+/* Sorts the argc words of argv (those after the command's name; reordered in place) into *ret_args.
+ * Options are `--name value`, `--name=value` or `--name`; `--` ends them; `-` is an operand. A
+ * wrong word is explained on `errors`. 0 or CLI_EXIT_USAGE. */
+int cli_args_parse(const CliCommand *command, int argc, char **argv, FILE *errors,
+                   CliArgs *ret_args);
+
+/* Prints the help of one command, and of the program. */
+void cli_help_command(const CliCommand *command, FILE *out);
+void cli_help_program(FILE *out);
+
+/* Explains wrong use on stderr, as "toolwire validate: …", and returns CLI_EXIT_USAGE. */
+TW_PRINTF(2, 3) int cli_usage_error(const CliArgs *args, const char *format, ...);
+
+/* Whether output for people on this stream may be coloured: a terminal, and NO_COLOR unset or
+ * empty. */
+bool cli_wants_colour(FILE *stream);
