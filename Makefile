@@ -1,0 +1,98 @@
+# A thin front: scripts/setup installs what is missing, CMakePresets.json says how to build.
+# `make help` lists the targets.
+
+JOBS         ?= $(shell nproc)
+PREFIX       ?= /usr/local
+DESTDIR      ?=
+FUZZ_SECONDS ?= 60
+
+# Each target is a sequence of its own and uses every core itself; an outer -j would only mix the output.
+.NOTPARALLEL:
+
+# cmake starts makes of its own, which must not take this one for their parent (job server, options).
+alone = env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL
+build = $(alone) cmake --preset $(1) --log-level=WARNING && \
+	$(alone) cmake --build --preset $(1) --parallel $(JOBS)
+
+.PHONY: all test run bench install check format asan tsan coverage fuzz valgrind tidy fresh-check clean help
+
+## all (the default): build/release/toolwire
+all:
+	scripts/setup build
+	$(call build,release)
+
+## test: every test, in a debug build where warnings are errors
+test:
+	scripts/setup build test
+	$(call build,dev)
+	scripts/run-tests dev $(JOBS)
+
+## run: the program at work on an example
+run: all
+	examples/validate/run.sh build/release/toolwire
+
+## bench: the benchmarks, one after another, beside other libraries
+bench:
+	scripts/setup build bench
+	$(call build,bench)
+	scripts/run-bench
+
+## install: program and manual, under $DESTDIR$PREFIX
+install: all
+	DESTDIR='$(DESTDIR)' cmake --install build/release --prefix '$(PREFIX)'
+
+## check: format, layers and source rules
+check:
+	scripts/setup check
+	scripts/check-format
+	scripts/check-layers
+	scripts/check-source
+
+## format: rewrites C files as .clang-format says
+format:
+	scripts/setup check
+	scripts/check-format --fix
+
+## asan, tsan: every test with the address, undefined and leak sanitizers, or with the thread sanitizer
+asan tsan:
+	scripts/setup build test
+	$(call build,$@)
+	scripts/run-tests $@ $(JOBS)
+
+## coverage: lines executed by the tests, per layer
+coverage:
+	scripts/setup coverage
+	$(call build,coverage)
+	find build/coverage -name '*.gcda' -delete
+	scripts/run-tests coverage $(JOBS)
+	scripts/coverage
+
+## fuzz: every fuzz target for FUZZ_SECONDS (60)
+fuzz:
+	scripts/setup fuzz
+	$(call build,fuzz)
+	scripts/fuzz $(FUZZ_SECONDS)
+
+## valgrind: the unit tests under memcheck
+valgrind:
+	scripts/setup valgrind
+	$(call build,dev)
+	scripts/run-valgrind $(JOBS)
+
+## tidy: clang-tidy on every file, as .clang-tidy says
+tidy:
+	scripts/setup tidy
+	$(call build,tidy)
+
+## fresh-check: `make test` and `make run` on a new minimal Debian 12 (root; some minutes)
+fresh-check:
+	scripts/setup fresh
+	scripts/fresh-check
+
+## clean: removes build/
+clean:
+	rm -rf build
+
+## help: this list
+help:
+	@sed -n 's/^## /  make /p' Makefile

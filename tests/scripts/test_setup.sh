@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# scripts/setup with its tools replaced: what it installs, how, and when it leaves things alone.
+set -euo pipefail
+top=$(cd "$(dirname "$0")/../.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+n_run=0
+n_failed=0
+
+tree=$work/tree
+tools=$work/tools
+log=$work/log
+mkdir -p "$tree/scripts" "$tools"
+cp "$top/scripts/setup" "$tree/scripts/"
+cp "$top/package.json" "$top/package-lock.json" "$tree/"
+
+# Nothing but these is on PATH, so that no tool of this machine can be called by accident.
+for name in bash env dirname touch cat sleep mkdir; do
+    ln -s "$(command -v $name)" "$tools/$name"
+done
+stub() {
+    printf '#!%s\n%s\n' "$tools/bash" "$2" >"$tools/$1"
+    chmod +x "$tools/$1"
+}
+
+# reset: a machine where everything is installed and the user is root.
+reset() {
+    rm -f "$tools/sudo" "$log"
+    : >"$log"
+    : >"$work/missing"
+    # shellcheck disable=SC2016 # expanded by the stub
+    stub dpkg-query 'missing=" $(cat '"$work"'/missing) "
+        for a; do case $a in -*|*\$*) ;; *)
+            [[ $missing == *" $a "* ]] || printf "installed:%s " "$a" ;; esac; done
+        [[ $missing == "  " ]]'
+    stub apt-get "echo \"apt-get \$*\" >>$log"
+    stub apt-cache 'exit 0'
+    stub id 'echo 0'
+    stub node 'echo v18.0.0'
+    stub npm "echo \"npm \$*\" >>$log; mkdir -p node_modules; touch node_modules/.package-lock.json"
+    mkdir -p "$tree/node_modules"
+    touch -d '1 hour ago' "$tree/package-lock.json"
+    touch "$tree/node_modules/.package-lock.json"
+}
+
+# expect NAME STATUS OUTPUT LOG GROUP…: OUTPUT and LOG are patterns; an empty LOG means that nothing was called.
+expect() {
+    local name=$1 wanted=$2 output_like=$3 log_like=$4 status=0 output called
+    shift 4
+    n_run=$((n_run + 1))
+    output=$(PATH=$tools "$tools/bash" "$tree/scripts/setup" "$@" 2>&1 </dev/null) || status=$?
+    called=$(<"$log")
+    # shellcheck disable=SC2053 # patterns are meant
+    if [ $status -ne "$wanted" ] || [[ $output != $output_like ]] || [[ $called != $log_like ]]; then
+        printf 'FAILED: %s: status %s instead of %s\noutput: %s\ncalled: %s\n' "$name" $status "$wanted" "$output" "$called"
+        n_failed=$((n_failed + 1))
+    fi
+    reset
+}
+
+reset
+expect 'nothing missing' 0 'setup: nothing missing' '' build test
+expect 'every group' 0 'setup: nothing missing' '' all
+expect 'no group means build and test' 0 'setup: nothing missing' ''
+expect 'unknown group' 2 "*there is no group 'sauna'*" '' sauna
+
+echo 'libpcre2-dev' >"$work/missing"
+expect 'one package' 0 '*installing Debian packages: libpcre2-dev*setup: done' \
+    'apt-get*install -y --no-install-recommends libpcre2-dev' build
+echo 'libpcre2-dev gcovr' >"$work/missing"
+expect 'only what the group needs' 0 '*packages: libpcre2-dev?setup: done' '*recommends libpcre2-dev' build
+echo 'cmake g++' >"$work/missing"
+expect 'each package once' 0 '*packages: cmake g++?setup: done' '*recommends cmake g++' build bench
+echo 'cmake' >"$work/missing"
+stub apt-cache 'exit 100'
+expect 'lists are fetched when absent' 0 '*fetching the package lists*' '*update*install*cmake' build
+echo 'cmake' >"$work/missing"
+stub apt-get "echo \"apt-get \$*\" >>$log; [[ \$* != *install* ]]"
+expect 'apt-get fails' 1 '*could not install: cmake' '*install*update*install*' build
+
+echo 'cmake' >"$work/missing"
+stub id 'echo 1000'
+expect 'no root and no sudo' 1 '*missing: cmake; run this as root, or install sudo*' '' build
+echo 'cmake' >"$work/missing"
+stub id 'echo 1000'
+stub sudo "echo \"sudo \$*\" >>$log"
+expect 'sudo, which may not ask without a terminal' 0 '*done' 'sudo -n env*apt-get*install*cmake' build
+
+rm "$tools/node"
+expect 'no node, build' 0 'setup: nothing missing' '' build
+stub node 'echo v16.20.1'
+echo 'nodejs npm' >"$work/missing"
+expect 'node is too old' 0 '*packages: nodejs npm?setup: done' '*recommends nodejs npm' test
+
+rm -r "$tree/node_modules"
+expect 'no npm packages' 0 '*installing npm packages*' 'npm ci --ignore-scripts --no-audit --no-fund*' test
+touch -d '1 hour ago' "$tree/node_modules/.package-lock.json"
+touch "$tree/package-lock.json"
+expect 'lock file is newer' 0 '*installing npm packages*' 'npm ci*' bench
+rm -r "$tree/node_modules"
+expect 'npm packages are not for the build' 0 'setup: nothing missing' '' build
+rm -r "$tree/node_modules"
+stub npm 'exit 1'
+expect 'npm fails' 1 '*npm ci failed' '' test
+
+echo "setup: $((n_run - n_failed))/$n_run cases"
+[ $n_failed -eq 0 ]
