@@ -118,6 +118,28 @@ void *arena_alloc_array(Arena *a, size_t count, size_t size)
     return p;
 }
 
+/* Makes the current block n bytes large (more than it is), wherever that puts it. False, with the
+ * block untouched, if that is not to be had. */
+static bool arena_stretch_block(Arena *a, size_t n)
+{
+    size_t extra = n - a->block->n_bytes;
+    ArenaBlock *block;
+    size_t total;
+
+    if (extra > a->max_bytes - a->n_held || !mem_size_add(n, sizeof(ArenaBlock), &total)) {
+        return false;
+    }
+    block = mem_realloc(a->block, total);
+    if (block == NULL) {
+        return false;
+    }
+    block->n_bytes = n;
+    a->block = block;
+    a->n_held += extra;
+    a->end = block->data + n;
+    return true;
+}
+
 void *arena_grow(Arena *a, void *p, size_t old_n, size_t new_n)
 {
     size_t old_rounded;
@@ -125,11 +147,21 @@ void *arena_grow(Arena *a, void *p, size_t old_n, size_t new_n)
     void *fresh;
 
     assert(new_n >= old_n);
-    if (p != NULL && arena_round_up(old_n == 0 ? 1 : old_n, &old_rounded) &&
-        arena_round_up(new_n == 0 ? 1 : new_n, &new_rounded) && (char *)p + old_rounded == a->at &&
-        new_rounded - old_rounded <= (size_t)(a->end - a->at)) {
-        a->at += new_rounded - old_rounded;
-        return p;
+    if (!arena_round_up(old_n == 0 ? 1 : old_n, &old_rounded) ||
+        !arena_round_up(new_n == 0 ? 1 : new_n, &new_rounded)) {
+        return NULL;
+    }
+    if (p != NULL && (char *)p + old_rounded == a->at) {
+        if (new_rounded - old_rounded <= (size_t)(a->end - a->at)) {
+            a->at += new_rounded - old_rounded;
+            return p;
+        }
+        /* Alone in its block, the block grows: else every step of a large array would leave its
+         * last copy behind, and a text of n bytes could need room for twice its index. */
+        if (p == a->block->data && arena_stretch_block(a, new_rounded)) {
+            a->at = a->block->data + new_rounded;
+            return a->block->data;
+        }
     }
     fresh = arena_alloc(a, new_n);
     if (fresh != NULL && p != NULL && old_n > 0) {

@@ -40,7 +40,8 @@ TW_NODISCARD void *arena_alloc(Arena *a, size_t n);
 TW_NODISCARD void *arena_alloc_array(Arena *a, size_t count, size_t size);
 
 /* Grows an allocation of old_n bytes to new_n, in place if it is the newest and there is room, else
- * by copying. NULL on failure; p stays valid then. p may be NULL if old_n is 0. */
+ * by moving it. NULL on failure; p stays valid then, else only the result is. p may be NULL if
+ * old_n is 0. */
 TW_NODISCARD void *arena_grow(Arena *a, void *p, size_t old_n, size_t new_n);
 
 /* Gives back the end of the newest allocation, which shrinks from old_n to new_n. */

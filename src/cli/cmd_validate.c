@@ -28,8 +28,8 @@
 /* One whole document may be larger than any message on a wire. */
 #define VALIDATE_MAX_DOCUMENT_BYTES (1u << 30)
 
-/* A node takes 16 bytes and the densest text has one for every two bytes. */
-#define VALIDATE_INDEX_FACTOR 10
+/* The densest text has a node of 16 bytes for every two of its own, and room for nodes doubles. */
+#define VALIDATE_INDEX_FACTOR 18
 
 enum {
     OPTION_SCHEMA,

@@ -42,14 +42,19 @@ void validate_report_invalid(ValidateReport *report)
 /* Text that a peer chose goes to a terminal without its control characters. */
 static void report_print_safe(FILE *out, Span text)
 {
-    for (size_t i = 0; i < text.n; i++) {
-        unsigned char c = (unsigned char)text.p[i];
+    unsigned before = 0;
 
-        if (c < 0x20 || c == 0x7F) {
+    for (size_t i = 0; i < text.n; i++) {
+        unsigned c = (unsigned char)text.p[i];
+        /* U+0080 to U+009F are controls, too: the byte 0xC2 and one of these. */
+        bool is_c1 = before == 0xC2 && c >= 0x80 && c < 0xA0;
+
+        if (c < 0x20 || c == 0x7F || is_c1) {
             fprintf(out, "\\x%02x", c);
         } else {
-            (void)putc(c, out);
+            (void)putc((int)c, out);
         }
+        before = c;
     }
 }
 

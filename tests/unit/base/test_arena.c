@@ -104,6 +104,28 @@ static void newest_allocation_grows_in_place(void **state)
     arena_deinit(&a);
 }
 
+static void lone_allocation_grows_with_its_block(void **state)
+{
+    Arena a;
+    char *p;
+
+    (void)state;
+    /* Room for the array at its largest, and not for its smaller copies beside it. */
+    arena_init(&a, 1 << 20);
+    p = arena_alloc(&a, 16);
+    memset(p, 'x', 16);
+    for (size_t n = 16; n < 1 << 20; n *= 2) {
+        p = arena_grow(&a, p, n, n * 2);
+        assert_non_null(p);
+        assert_int_equal(p[n - 1], 'x');
+        memset(p + n, 'x', n);
+    }
+    assert_int_equal(a.n_held, 1 << 20);
+    assert_null(arena_grow(&a, p, 1 << 20, (1 << 20) + 1));
+    assert_int_equal(p[(1 << 20) - 1], 'x');
+    arena_deinit(&a);
+}
+
 static void older_allocation_grows_by_copying(void **state)
 {
     Arena a;
@@ -271,6 +293,7 @@ int main(void)
         cmocka_unit_test(null_arena_gives_nothing),
         cmocka_unit_test(array_is_zeroed_also_in_reused_storage),
         cmocka_unit_test(newest_allocation_grows_in_place),
+        cmocka_unit_test(lone_allocation_grows_with_its_block),
         cmocka_unit_test(older_allocation_grows_by_copying),
         cmocka_unit_test(growing_nothing_allocates),
         cmocka_unit_test(failed_growth_leaves_the_allocation),
