@@ -76,7 +76,7 @@ fuzz:
 ## valgrind: the unit tests under memcheck
 valgrind:
 	scripts/setup valgrind
-	$(call build,dev)
+	$(call build,valgrind)
 	scripts/run-valgrind $(JOBS)
 
 ## tidy: clang-tidy on every file, as .clang-tidy says

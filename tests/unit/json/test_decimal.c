@@ -195,8 +195,15 @@ static void exact_midpoints_go_to_even_and_traces_decide(void **state)
         0x432FFFFFFFFFFFFF,
     };
     char text[2048];
+    volatile long double wide = 1.0L;
 
     (void)state;
+    wide += 0x1p-60L;
+    if (wide == 1.0L) {
+        /* valgrind computes with 64 bits only, and so do some machines. */
+        print_message("SKIPPED: long double is no wider than double here\n");
+        skip();
+    }
     for (size_t i = 0; i < TW_ARRAY_SIZE(bits); i++) {
         double low = double_of(bits[i]);
         double high = double_of(bits[i] + 1);

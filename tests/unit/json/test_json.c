@@ -225,7 +225,7 @@ static void iteration_walks_members_and_elements_and_skips_subtrees(void **state
     (void)state;
     parsed_str(&p, "{\"a\":[1,[2]],\"b\":{\"c\":3},\"d\":null}");
     for (JsonIter it = json_iter(p.root); json_iter_next(&it);) {
-        Span key;
+        Span key = SPAN_NULL;
 
         assert_true(json_string_plain(it.key, &key));
         n += (size_t)snprintf(seen + n, sizeof(seen) - n, "%.*s=%.*s;", (int)key.n, key.p,
