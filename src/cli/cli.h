@@ -1,7 +1,7 @@
 /* cli/cli.h: what a command is, and how its words are read.
  *
  * A command is one file, cmd_NAME.c, that exports one constant CliCommand; commands.c lists them.
- * Parsing, help and the manual's SYNOPSIS all come from its option table, so they cannot disagree.
+ * Parsing and help come from its option table; a test compares the manual's SYNOPSIS with them.
  */
 #pragma once
 

@@ -21,6 +21,9 @@
  * - a lone surrogate escape (\ud800) is an error, so that every string has a decoded form;
  * - a byte order mark is an error.
  *
+ * How large the arena must be: a text of n bytes has at most n / 2 + 1 nodes, and room for them
+ * doubles, so 16 n bytes and 64 KiB always suffice; 2 n do for ordinary messages.
+ *
  * No function recurses on the depth of the input. Thread: any; a parsed doc may be read by many.
  */
 #pragma once
