@@ -151,8 +151,7 @@ static int validate_message(Validate *v, Span message)
         return err_pass(r);
     }
     if (r == SCHEMA_E_LIMIT) {
-        (void)diag_set(&diag, r, "too deep or too costly to be checked against the schema");
-        validate_report_broken(&v->report, &diag);
+        validate_report_undecided(&v->report);
     }
     for (size_t i = 0; r == SCHEMA_E_INVALID && i < schema_check_n_errors(v->check); i++) {
         SchemaError error = schema_check_error(v->check, i);

@@ -136,6 +136,22 @@ void validate_report_broken(ValidateReport *report, const Diag *diag)
     report_end_json(report, &w);
 }
 
+void validate_report_undecided(ValidateReport *report)
+{
+    const Span sentence = SPAN("too deep or too costly to be checked against the schema");
+    JsonWriter w;
+
+    if (!report->as_json) {
+        report_where(report);
+        report_sentence(report, sentence);
+        return;
+    }
+    report_begin_finding(report, &w, SPAN("undecided"));
+    json_write_key(&w, SPAN("error"));
+    json_write_string(&w, sentence);
+    report_end_json(report, &w);
+}
+
 void validate_report_schema_error(ValidateReport *report, const SchemaError *error)
 {
     JsonWriter w;

@@ -38,6 +38,9 @@ void validate_report_message(ValidateReport *report);
 /* The current message is not JSON, or its framing is broken. */
 void validate_report_broken(ValidateReport *report, const Diag *diag);
 
+/* Whether the current message satisfies the schema could not be decided within the limits. */
+void validate_report_undecided(ValidateReport *report);
+
 /* The current message breaks the schema in one place. */
 void validate_report_schema_error(ValidateReport *report, const SchemaError *error);
 

@@ -69,6 +69,13 @@ status=0
 "$toolwire" validate --schema format.json --format-check <in >out 2>&1 || status=$?
 [ $status = 1 ] && grep -q date out && passed=$((passed + 1)) || { failed=$((failed + 1)); cat out; }
 
+printf '{"pattern":"^(a+)+$"}' >slow.json
+printf '"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab"' >in
+expect 1 '-: too deep or too costly to be checked against the schema
+1 message: 0 valid, 1 invalid' validate --schema slow.json
+expect 1 '{"type":"undecided","file":"-","message":1,"error":"too deep or too costly to be checked against the schema"}
+{"type":"summary","messages":1,"valid":0,"invalid":1}' validate --json --schema slow.json
+
 # Frames.
 printf '\3\0\0\000123\0\0\0\0\2\0\0\0[]' >in
 expect 1 '-: message 2: byte 0 (line 1, column 1): expected a value, found the end of the text
@@ -105,9 +112,9 @@ fi
 
 # A peer's control characters do not reach the terminal.
 printf '{"additionalProperties":false}' >closed.json
-printf '{"\\u001b[31m\\u009b31m":1}' >in
+printf '{"\\u001b[31m\\u009b31m\\u007f":1}' >in
 "$toolwire" validate --schema closed.json <in >out 2>&1 || true
-if LC_ALL=C grep -q $'\033\|\302\233' out; then
+if LC_ALL=C grep -q $'\033\|\302\233\|\177' out; then
     failed=$((failed + 1))
     echo 'an escape sequence of the input reached the output'
 else

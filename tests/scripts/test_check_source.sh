@@ -82,8 +82,8 @@ refuses 'recursive glob' cmake/x.cmake 'FILE( GLOB_RECURSE files *.c)\n' '1: fil
 accepts 'glob in a comment' CMakeLists.txt '# no file(GLOB) here\n'
 word=TO
 word+=DO
-refuses 'Users without a number' src/json/x.c "/* $word: later */\n" "1: a $word without"
-accepts 'Users with a number' src/json/x.c "/* $word(#12): later */\n"
+refuses 'work without a number' src/json/x.c "/* $word: later */\n" "1: a $word without"
+accepts 'work with a number' src/json/x.c "/* $word(#12): later */\n"
 for folder in Users home root; do
     refuses "machine path /$folder" docs/a.md "see /$folder/main\n" '1: a path of one machine'
 done
