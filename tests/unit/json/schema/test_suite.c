@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/bytes.h"
 #include "support/files.h"
 #include "support/shared_data.h"
 #include "json/schema/schema.h"
@@ -23,6 +24,7 @@ typedef struct SuiteRun {
     const char *file;
     size_t n_required, n_required_ok;
     size_t n_optional, n_optional_ok;
+    size_t n_wrapped, n_wrapped_ok; /* required ones again, as part of another schema */
 } SuiteRun;
 
 static void suite_path(char *out, size_t size, const char *folder, const char *name)
@@ -87,6 +89,81 @@ static void suite_complain(const SuiteRun *run, JsonValue group, JsonValue test,
            json_span(test_name).p, what);
 }
 
+/* A schema as part of another one, and a value at the place that it then describes. The short paths
+ * for members, items and leaves are taken only there, and tracking forces the collecting engine. */
+static const struct {
+    const char *schema_before, *schema_after;
+    const char *data_before, *data_after;
+    bool is_modern;
+} wraps[] = {
+    {"{\"properties\":{\"member\":", "}}", "{\"member\":", "}", false},
+    {"{\"properties\":{\"a\":true,\"member\":", "},\"required\":[\"a\",\"member\"]}",
+     "{\"member\":", ",\"a\":0}", false},
+    {"{\"additionalProperties\":", "}", "{\"member\":", "}", false},
+    {"{\"patternProperties\":{\"^m\":", "}}", "{\"member\":", "}", false},
+    {"{\"items\":", "}", "[", "]", false},
+    {"{\"items\":{\"items\":", "}}", "[[],[", "]]", false},
+    {"{\"anyOf\":[false,", "]}", "", "", false},
+    {"{\"allOf\":[", "],\"unevaluatedProperties\":true,\"unevaluatedItems\":true}", "", "", true},
+};
+
+/* Whether a schema means the same inside another one: nothing in it is relative to its root. */
+static bool suite_can_be_wrapped(Span schema)
+{
+    static const char *const words[] = {
+        "\"$ref\"", "\"$id\"", "\"$anchor\"", "\"$dyna", "\"$schema\": \"http://localhost",
+        "\"$vocab"};
+    char *text = strndup(schema.p, schema.n);
+    bool can = true;
+
+    assert_non_null(text);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(words); i++) {
+        can = can && strstr(text, words[i]) == NULL;
+    }
+    free(text);
+    return can;
+}
+
+static void suite_run_wrapped(SuiteRun *run, JsonValue group, JsonValue test, size_t i)
+{
+    SchemaOptions options = {
+        .dialect = run->dialect, .assert_formats = run->assert_formats, .set = run->set};
+    Schema *schema = NULL;
+    Bytes text;
+    Arena arena;
+    JsonDoc doc;
+    JsonValue part;
+    JsonValue valid;
+    int outcome;
+
+    bytes_init(&text, 1 << 20);
+    arena_init(&arena, 1 << 24);
+    assert_true(json_get(group, SPAN("schema"), &part));
+    assert_int_equal(bytes_append_format(&text, "%s%.*s%s", wraps[i].schema_before,
+                                         (int)json_span(part).n, json_span(part).p,
+                                         wraps[i].schema_after),
+                     0);
+    assert_int_equal(schema_new(&schema, bytes_span(&text), &options, NULL), 0);
+    assert_true(json_get(test, SPAN("data"), &part));
+    bytes_clear(&text);
+    assert_int_equal(bytes_append_format(&text, "%s%.*s%s", wraps[i].data_before,
+                                         (int)json_span(part).n, json_span(part).p,
+                                         wraps[i].data_after),
+                     0);
+    assert_int_equal(json_parse(&doc, &arena, text.data, text.n, NULL, NULL), 0);
+    assert_true(json_get(test, SPAN("valid"), &valid));
+    outcome = schema_validate(schema, run->check, json_root(&doc));
+    run->n_wrapped++;
+    if (outcome == (json_kind(valid) == JSON_TRUE ? 0 : SCHEMA_E_INVALID)) {
+        run->n_wrapped_ok++;
+    } else {
+        suite_complain(run, group, test, wraps[i].schema_before);
+    }
+    schema = schema_free(schema);
+    arena_deinit(&arena);
+    bytes_deinit(&text);
+}
+
 static void suite_run_group(SuiteRun *run, JsonValue group)
 {
     SchemaOptions options = {
@@ -119,6 +196,12 @@ static void suite_run_group(SuiteRun *run, JsonValue group)
                            r != 0         ? diag.message
                            : outcome == 0 ? "accepted, but is invalid"
                                           : "refused, but is valid");
+        }
+        for (size_t i = 0; !run->is_optional && i < TW_ARRAY_SIZE(wraps); i++) {
+            if (suite_can_be_wrapped(json_span(text)) &&
+                (!wraps[i].is_modern || run->dialect == SCHEMA_DIALECT_2020_12)) {
+                suite_run_wrapped(run, group, it.value, i);
+            }
         }
     }
     (void)schema_free(schema);
@@ -175,9 +258,11 @@ static void suite_run_dialect(const char *name, SchemaDialect dialect)
     suite_run_folder(&run, folder);
     run.set = schema_set_free(run.set);
     run.check = schema_check_free(run.check);
-    printf("%s: required %zu of %zu, optional %zu of %zu\n", name, run.n_required_ok,
-           run.n_required, run.n_optional_ok, run.n_optional);
+    printf("%s: required %zu of %zu, inside other schemas %zu of %zu, optional %zu of %zu\n", name,
+           run.n_required_ok, run.n_required, run.n_wrapped_ok, run.n_wrapped, run.n_optional_ok,
+           run.n_optional);
     assert_true(run.n_required > 500);
+    assert_int_equal(run.n_wrapped_ok, run.n_wrapped);
     assert_int_equal(run.n_required_ok, run.n_required);
 }
 
