@@ -22,11 +22,20 @@
  * the C stack needs about 300 bytes for each. */
 #define LIMIT_SCHEMA_FRAMES 2048
 
-/* Subschemas tried for one value: so many to begin with, and so many more for each value inside it.
- * A diamond of references (a: allOf [b, b], b: allOf [c, c]...) doubles the work with each level;
- * this ends it after some 20 ms. */
-#define LIMIT_SCHEMA_STEPS           1000000
-#define LIMIT_SCHEMA_STEPS_PER_VALUE 256
+/* The work of checking one value, in steps of about 10 ns: a subschema tried, an element or member
+ * looked at, 8 to 64 bytes of a string or number read, a fifth of a pattern's item matched with
+ * backtracking. A diamond of references (a: allOf [b, b], b: allOf [c, c]...) doubles the work with
+ * each level, and a pattern may do the same with each character.
+ *
+ * So many to begin with, 40 to 200 ms; so many more for each value inside it and for each byte of
+ * it, which is far above what honest schemas need; but never more than LIMIT_SCHEMA_STEPS_MAX, so
+ * that a hostile schema ends within a second on 1 MiB, and as many for each value as leave an array
+ * of millions its due. */
+#define LIMIT_SCHEMA_STEPS                  4000000
+#define LIMIT_SCHEMA_STEPS_PER_VALUE        1024
+#define LIMIT_SCHEMA_STEPS_PER_BYTE         32
+#define LIMIT_SCHEMA_STEPS_MAX              30000000
+#define LIMIT_SCHEMA_STEPS_ALWAYS_PER_VALUE 32
 
 /* Subschemas of one compiled schema with everything it references: the official MCP schema has
  * 1,500. */
@@ -34,13 +43,6 @@
 
 /* Errors collected for one value; a person acts on the first few. */
 #define LIMIT_SCHEMA_ERRORS 32
-
-/* PCRE2 match steps for one pattern: stops (a+)+$ after 2 ms, far above what honest patterns need.
- */
-#define LIMIT_REGEX_STEPS 100000
-
-/* Matches for one value that may go up to LIMIT_REGEX_STEPS; together they take 0.2 s. */
-#define LIMIT_REGEX_HARD 100
 
 /* MCP request and response, as the toolkit server states them. */
 #define LIMIT_MCP_REQUEST_BYTES  ((size_t)1024 * 1024)

@@ -241,7 +241,8 @@ bool json_number_is_multiple(JsonValue a, JsonValue b);
  * look-up, where the last of duplicates counts. Work is bounded: beyond 2^24 key comparisons, which
  * only objects of thousands of members in different order reach, the values count as different; and
  * containers that lie deeper than LIMIT_JSON_DEPTH, which only a raised max_depth lets in, are
- * compared by their bytes. Allocates nothing. */
+ * compared by their bytes. Allocates nothing. json/equals.h, for the layers that may include it,
+ * has a form without the first bound. */
 bool json_equals(JsonValue a, JsonValue b);
 
 /* Appends the RFC 6901 pointer of `target`, a value inside root (or a key: then its member's), to

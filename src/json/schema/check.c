@@ -7,7 +7,6 @@
 
 /* Messages and paths of at most LIMIT_SCHEMA_ERRORS errors. */
 #define CHECK_ERRORS_MAX_BYTES ((size_t)4 * 1024 * 1024)
-#define CHECK_PATH_MAX_BYTES   ((size_t)16 * 1024)
 
 /* Bits for the members of all values that are open at once, and the hash table of one uniqueItems.
  */
@@ -22,7 +21,7 @@ int schema_check_new(SchemaCheck **ret)
         return err_raise(-ENOMEM);
     }
     arena_init(&check->arena, CHECK_ERRORS_MAX_BYTES);
-    bytes_init(&check->path, CHECK_PATH_MAX_BYTES);
+    bytes_init(&check->path, RUN_MAX_PATH_BYTES + RUN_PATH_MARK_BYTES);
     r = regex_scratch_init(&check->regex);
     if (r != 0) {
         (void)schema_check_free(check);
@@ -36,6 +35,7 @@ SchemaCheck *schema_check_free(SchemaCheck *check)
 {
     if (check != NULL) {
         regex_scratch_deinit(&check->regex);
+        equals_scratch_deinit(&check->equals);
         bytes_deinit(&check->path);
         arena_deinit(&check->arena);
         (void)mem_free(check->words);
@@ -65,10 +65,21 @@ int run_push_words(SchemaCheck *k, size_t n, size_t *ret)
     return 0;
 }
 
+int run_same(SchemaCheck *k, JsonValue a, JsonValue b)
+{
+    int r = equals_within(a, b, &k->equals, &k->n_steps_left);
+
+    if (r == EQUALS_E_DIFFERENT) {
+        return SCHEMA_E_INVALID;
+    }
+    return r == EQUALS_E_LIMIT ? SCHEMA_E_LIMIT : r;
+}
+
 int run_decode(SchemaCheck *k, const JsonNode *json, Span *ret, const char **ret_end)
 {
     size_t n = json->size;
 
+    run_charge(k, n >> 3);
     if (n > k->cap_decoded) {
         char *decoded = mem_realloc(k->decoded, n * 2);
 
@@ -83,14 +94,23 @@ int run_decode(SchemaCheck *k, const JsonNode *json, Span *ret, const char **ret
     return 0;
 }
 
+/* The steps that this value may cost. */
+static int64_t check_budget(const JsonNode *root)
+{
+    int64_t n_values = root->skip;
+    int64_t budget = LIMIT_SCHEMA_STEPS + n_values * LIMIT_SCHEMA_STEPS_PER_VALUE +
+                     (int64_t)root->size * LIMIT_SCHEMA_STEPS_PER_BYTE;
+    int64_t most = LIMIT_SCHEMA_STEPS_MAX + n_values * LIMIT_SCHEMA_STEPS_ALWAYS_PER_VALUE;
+
+    return budget < most ? budget : most;
+}
+
 static void check_begin(SchemaCheck *check)
 {
     check->n_frames = 0;
-    check->n_steps_left =
-        LIMIT_SCHEMA_STEPS + (int64_t)check->root->skip * LIMIT_SCHEMA_STEPS_PER_VALUE;
+    check->n_steps_left = check_budget(check->root);
     check->n_words = 0;
     check->n_scope = 0;
-    regex_scratch_begin(&check->regex);
     check->is_in_name = false;
     check->n_muted = 0;
 }

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "json/schema/regex.h"
+#include "json/schema/regex_syntax.h"
 #include "json/schema/uri.h"
 
 /* Documents, index and program of one schema. The official MCP schema takes 2 MiB. */
@@ -120,6 +121,7 @@ int compile_count(Subschema *s, SchemaKeyword keyword, uint32_t fallback, uint32
 {
     JsonValue v = s->kw[keyword];
     uint64_t count;
+    int64_t whole;
     Span text;
 
     *ret = fallback;
@@ -127,6 +129,11 @@ int compile_count(Subschema *s, SchemaKeyword keyword, uint32_t fallback, uint32
         return 0;
     }
     text = json_span(v);
+    if (json_kind(v) == JSON_NUMBER && json_int64(v, &whole) == 0 && whole == 0) {
+        /* Also "-0". */
+        *ret = 0;
+        return 0;
+    }
     if (json_kind(v) != JSON_NUMBER || !json_number_is_whole(v) || text.p[0] == '-') {
         return compile_malformed(s, keyword, "expected a whole number from 0, got %.*s",
                                  (int)text.n, text.p);
@@ -139,6 +146,7 @@ int compile_regex(Subschema *s, SchemaKeyword keyword, JsonValue pattern, uint32
 {
     Compiler *c = s->c;
     Schema *schema = c->schema;
+    const char *refused;
     char reason[120];
     Span source;
     int r;
@@ -151,9 +159,12 @@ int compile_regex(Subschema *s, SchemaKeyword keyword, JsonValue pattern, uint32
     if (r != 0) {
         return err_pass(r);
     }
+    refused = regex_syntax_refuse(source);
+    if (refused != NULL) {
+        return compile_malformed(s, keyword, "not a regular expression of ECMA-262: %s (%.*s)",
+                                 refused, (int)source.n, source.p);
+    }
     if (!VEC_ROOM(&schema->arena, schema->regexes, schema->n_regexes, c->cap_regexes)) {
-        /* schema_free walks the list, which is gone. */
-        schema->n_regexes = 0;
         return err_raise(-ENOMEM);
     }
     r = regex_compile(&schema->regexes[schema->n_regexes], &schema->arena, schema->regex_memory,
@@ -303,6 +314,8 @@ static int compile_node(Compiler *c, uint32_t id)
     JsonValue v = loader_value(&c->loader, origin.doc, origin.json);
     int r = 0;
 
+    /* Whatever gets a number has been walked before, so its keywords have the right shapes. */
+    assert(s.resource != SCHEMA_NONE);
     if (!VEC_ROOM(&c->schema->arena, c->first_edges, id, c->cap_first_edges)) {
         return err_raise(-ENOMEM);
     }
@@ -397,7 +410,10 @@ int schema_new(Schema **ret, Span text, const SchemaOptions *options, Diag *rete
                    .loader = {.arena = &schema->arena, .options = options, .diag = reterr_diag}};
     uri_split_fragment(options->base_uri, &base, &fragment);
     r = schema->regex_memory == NULL ? err_raise(-ENOMEM)
-                                     : loader_add(&c.loader, base, text, options->dialect, &root);
+                                     : uri_resolve(&schema->arena, SPAN(""), base, &base);
+    if (r == 0) {
+        r = loader_add(&c.loader, base, text, options->dialect, &root);
+    }
     if (r == 0) {
         assert(c.loader.docs != NULL);
         r = compile_all(&c, c.loader.docs[0].json.nodes);

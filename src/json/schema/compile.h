@@ -48,8 +48,7 @@ typedef struct Compiler {
     uint32_t *
         aliases; /* by node: the target, if the node is nothing but a reference; else SCHEMA_NONE */
     uint32_t cap_aliases;
-    Span *dynamic_names;
-    uint32_t n_dynamic_names, cap_dynamic_names;
+    NameMap dynamic_names; /* numbered in order */
 } Compiler;
 
 /* The subschema being compiled. */

@@ -7,17 +7,16 @@
 /* A name that some "$dynamicRef" needs at run time. */
 static int apply_dynamic_name(Compiler *c, Span name, uint32_t *ret)
 {
-    for (uint32_t i = 0; i < c->n_dynamic_names; i++) {
-        if (span_equals(c->dynamic_names[i], name)) {
-            *ret = i;
-            return 0;
-        }
-    }
-    if (!VEC_ROOM(&c->schema->arena, c->dynamic_names, c->n_dynamic_names, c->cap_dynamic_names)) {
+    bool is_new;
+    uint32_t *index = namemap_put(&c->dynamic_names, &c->schema->arena, 0, name, &is_new);
+
+    if (index == NULL) {
         return err_raise(-ENOMEM);
     }
-    c->dynamic_names[c->n_dynamic_names] = name;
-    *ret = c->n_dynamic_names++;
+    if (is_new) {
+        *index = c->dynamic_names.n - 1;
+    }
+    *ret = *index;
     return 0;
 }
 
@@ -178,7 +177,7 @@ int compile_dynamic_table(Compiler *c, bool *ret_grew)
 {
     Schema *schema = c->schema;
     uint32_t n_before = schema->n_nodes;
-    uint32_t n_names = c->n_dynamic_names;
+    uint32_t n_names = c->dynamic_names.n;
     size_t n;
 
     *ret_grew = false;
@@ -194,18 +193,16 @@ int compile_dynamic_table(Compiler *c, bool *ret_grew)
     schema->n_dynamic_names = n_names;
     for (uint32_t i = 0; i < c->loader.n_anchors; i++) {
         SchemaAnchor anchor = c->loader.anchors[i];
+        uint32_t name;
+        int r;
 
-        for (uint32_t k = 0; anchor.is_dynamic && k < n_names; k++) {
-            int r;
-
-            if (!span_equals(c->dynamic_names[k], anchor.name)) {
-                continue;
-            }
-            r = compile_intern(c, c->loader.resources[anchor.resource].doc, anchor.json,
-                               &schema->dynamic[(size_t)anchor.resource * n_names + k]);
-            if (r != 0) {
-                return r;
-            }
+        if (!anchor.is_dynamic || !namemap_find(&c->dynamic_names, 0, anchor.name, &name)) {
+            continue;
+        }
+        r = compile_intern(c, c->loader.resources[anchor.resource].doc, anchor.json,
+                           &schema->dynamic[(size_t)anchor.resource * n_names + name]);
+        if (r != 0) {
+            return r;
         }
     }
     *ret_grew = schema->n_nodes > n_before;

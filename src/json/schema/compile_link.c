@@ -70,13 +70,22 @@ int compile_check_loops(Compiler *c)
     return r;
 }
 
-/* Where a chain of mere references ends; it does, since loops have been refused. */
+/* Where a chain of mere references ends; it does, since loops have been refused. The chain is made
+ * short on the way: one of thousands is walked once, not from each of its nodes. */
 static uint32_t link_end(const Compiler *c, uint32_t node)
 {
-    while (node != SCHEMA_NONE && c->aliases[node] != SCHEMA_NONE) {
-        node = c->aliases[node];
+    uint32_t end = node;
+
+    while (end != SCHEMA_NONE && c->aliases[end] != SCHEMA_NONE) {
+        end = c->aliases[end];
     }
-    return node;
+    while (node != end) {
+        uint32_t next = c->aliases[node];
+
+        c->aliases[node] = end;
+        node = next;
+    }
+    return end;
 }
 
 static void link_list(const Compiler *c, const uint32_t *list, uint32_t n)

@@ -1,6 +1,5 @@
 /* Keywords of objects. All names that any of them mentions go into one table, so that one look-up
  * per member serves "properties", "required" and the dependencies alike. */
-#include <assert.h>
 #include <errno.h>
 
 #include "base/error.h"
@@ -10,74 +9,35 @@ typedef struct ObjectNames {
     Arena *arena;
     Span *names;
     uint32_t *children;
-    uint32_t *slots; /* hash table of index + 1 */
+    NameMap indexes;
     uint32_t n, cap_names, cap_children;
-    uint32_t n_slots;
 } ObjectNames;
-
-static uint32_t names_hash(Span name)
-{
-    uint32_t h = 2166136261u;
-
-    for (size_t i = 0; i < name.n; i++) {
-        h = (h ^ (unsigned char)name.p[i]) * 16777619u;
-    }
-    return h ^ (h >> 15);
-}
-
-static uint32_t *names_slot(const ObjectNames *names, uint32_t *slots, uint32_t n_slots, Span name)
-{
-    uint32_t at = names_hash(name) & (n_slots - 1);
-
-    /* Where a slot is taken, there are names. */
-    while (slots[at] != 0 && names->names != NULL &&
-           !span_equals(names->names[slots[at] - 1], name)) {
-        at = (at + 1) & (n_slots - 1);
-    }
-    return &slots[at];
-}
-
-static int names_grow(ObjectNames *names)
-{
-    uint32_t n_slots = names->n_slots == 0 ? 16 : names->n_slots * 2;
-    uint32_t *slots = arena_alloc_array(names->arena, n_slots, sizeof(*slots));
-
-    if (slots == NULL) {
-        return err_raise(-ENOMEM);
-    }
-    for (uint32_t i = 0; i < names->n; i++) {
-        *names_slot(names, slots, n_slots, names->names[i]) = i + 1;
-    }
-    names->slots = slots;
-    names->n_slots = n_slots;
-    return 0;
-}
 
 /* The index of the (string) value's text, added if it is new. */
 static int names_index(Subschema *s, ObjectNames *names, JsonValue v, uint32_t *ret)
 {
+    bool is_new;
+    uint32_t *index;
     Span name;
-    uint32_t *slot;
     int r = loader_string(&s->c->loader, v, &name);
 
-    if (r == 0 && names->n * 2 >= names->n_slots) {
-        r = names_grow(names);
-    }
     if (r != 0) {
         return err_pass(r);
     }
-    assert(names->slots != NULL);
-    slot = names_slot(names, names->slots, names->n_slots, name);
-    if (*slot == 0) {
-        if (!VEC_ROOM(names->arena, names->names, names->n, names->cap_names) ||
-            !VEC_ROOM(names->arena, names->children, names->n, names->cap_children)) {
-            return err_raise(-ENOMEM);
-        }
+    if (!VEC_ROOM(names->arena, names->names, names->n, names->cap_names) ||
+        !VEC_ROOM(names->arena, names->children, names->n, names->cap_children)) {
+        return err_raise(-ENOMEM);
+    }
+    index = namemap_put(&names->indexes, names->arena, 0, name, &is_new);
+    if (index == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    if (is_new) {
         names->names[names->n] = name;
         names->children[names->n] = SCHEMA_NONE;
-        *slot = ++names->n;
+        *index = names->n++;
     }
-    *ret = *slot - 1;
+    *ret = *index;
     return 0;
 }
 

@@ -163,11 +163,9 @@ static int values_bound(Subschema *s, SchemaKeyword keyword, SchemaOpCode code)
     bound.is_small = json_int64(bound.value, &bound.whole) == 0 && bound.whole > -VALUES_SMALL &&
                      bound.whole < VALUES_SMALL;
     if (code == SCHEMA_OP_MULTIPLE) {
-        double value = 0;
         Span text = json_span(bound.value);
 
-        /* Underflow reads as 0: such a divisor could not be computed with either. */
-        if (text.p[0] == '-' || (json_double(bound.value, &value) == 0 && value == 0)) {
+        if (text.p[0] == '-' || (bound.is_small && bound.whole == 0)) {
             return compile_malformed(s, keyword, "must be greater than 0, got %.*s", (int)text.n,
                                      text.p);
         }

@@ -130,6 +130,10 @@ int loader_find_dialect(SchemaLoader *loader, uint32_t doc, const JsonNode *json
         int r;
 
         uri_split_fragment(uri, &uri, &fragment);
+        r = uri_resolve(loader->arena, SPAN(""), uri, &uri);
+        if (r != 0) {
+            return err_pass(r);
+        }
         /* A metaschema that names no dialect is taken to be of the default one. */
         if (dialect_is_official(uri, &dialect) || (uri.n == 0 && hop > 0)) {
             break;

@@ -61,7 +61,8 @@ int loader_fail(SchemaLoader *loader, int code, uint32_t doc, const JsonNode *js
         dots = "...";
         shown = span_make(shown.p + shown.n - LOADER_SHOWN_PATH, LOADER_SHOWN_PATH);
     }
-    (void)diag_set(loader->diag, code, "%s%.*s: %s", dots, (int)shown.n, shown.p, words);
+    (void)diag_set(loader->diag, code, "%s%.*s%s%s", dots, (int)shown.n, shown.p,
+                   shown.n > 0 ? ": " : "", words);
     diag_set_field(loader->diag, "%.*s", (int)path.n, path.n == 0 ? "" : path.data);
     if (doc == 0) {
         const JsonDoc *root = &loader->docs[0].json;
@@ -95,21 +96,53 @@ static int loader_keyword_string(SchemaLoader *loader, uint32_t doc, const JsonN
     return loader_string(loader, v, ret);
 }
 
+/* The first document that brings a URI keeps it, but one document must not give it twice. */
 static int loader_add_uri(SchemaLoader *loader, Span uri, uint32_t resource)
 {
-    if (!VEC_ROOM(loader->arena, loader->uris, loader->n_uris, loader->cap_uris)) {
+    const SchemaResource *fresh = &loader->resources[resource];
+    const SchemaResource *old;
+    bool is_new;
+    uint32_t *value = namemap_put(&loader->uris, loader->arena, 0, uri, &is_new);
+
+    if (value == NULL) {
         return err_raise(-ENOMEM);
     }
-    loader->uris[loader->n_uris++] = (SchemaUri){uri, resource};
+    if (is_new) {
+        *value = resource;
+    }
+    old = &loader->resources[*value];
+    /* Where a document was found is no "$id"; another may override it. */
+    if (*value != resource && old->doc == fresh->doc && span_equals(old->uri, uri)) {
+        return loader_fail(loader, SCHEMA_E_MALFORMED, fresh->doc, fresh->json, SCHEMA_KW_ID,
+                           "%.*s is the URI of another subschema already", (int)uri.n, uri.p);
+    }
     return 0;
 }
 
-static int loader_add_anchor(SchemaLoader *loader, SchemaAnchor anchor)
+static int loader_add_anchor(SchemaLoader *loader, SchemaAnchor anchor, SchemaKeyword keyword)
 {
+    bool is_new;
+    uint32_t *at;
+
     if (!VEC_ROOM(loader->arena, loader->anchors, loader->n_anchors, loader->cap_anchors)) {
         return err_raise(-ENOMEM);
     }
-    loader->anchors[loader->n_anchors++] = anchor;
+    at = namemap_put(&loader->anchor_names, loader->arena, anchor.resource, anchor.name, &is_new);
+    if (at == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    if (is_new) {
+        *at = loader->n_anchors;
+        loader->anchors[loader->n_anchors++] = anchor;
+        return 0;
+    }
+    if (loader->anchors[*at].json != anchor.json) {
+        return loader_fail(loader, SCHEMA_E_MALFORMED, loader->resources[anchor.resource].doc,
+                           anchor.json, keyword, "%.*s names another subschema already",
+                           (int)anchor.name.n, anchor.name.p);
+    }
+    /* "$anchor" and "$dynamicAnchor" side by side. */
+    loader->anchors[*at].is_dynamic |= anchor.is_dynamic;
     return 0;
 }
 
@@ -178,8 +211,8 @@ static int walk_read_id(LoaderWalk *walk, LoaderItem *item)
                                "must not have a fragment; use \"$anchor\"");
         }
         if (id.n == 0) {
-            return loader_add_anchor(loader,
-                                     (SchemaAnchor){fragment, item->json, item->resource, false});
+            return loader_add_anchor(
+                loader, (SchemaAnchor){fragment, item->json, item->resource, false}, SCHEMA_KW_ID);
         }
     }
     r = uri_resolve(loader->arena, outer.uri, id, &id);
@@ -209,8 +242,10 @@ static int walk_read_anchors(LoaderWalk *walk, const LoaderItem *item)
         int r = loader_keyword_string(loader, walk->doc, item->json, keywords[i], &found, &name);
 
         if (r == 0 && found) {
-            r = loader_add_anchor(loader, (SchemaAnchor){name, item->json, item->resource,
-                                                         keywords[i] == SCHEMA_KW_DYNAMIC_ANCHOR});
+            r = loader_add_anchor(loader,
+                                  (SchemaAnchor){name, item->json, item->resource,
+                                                 keywords[i] == SCHEMA_KW_DYNAMIC_ANCHOR},
+                                  keywords[i]);
         }
         if (r != 0) {
             return r;
@@ -228,6 +263,9 @@ static int walk_push(LoaderWalk *walk, JsonValue v, const LoaderItem *parent)
         return loader_fail(loader, SCHEMA_E_MALFORMED, walk->doc, v.node, SCHEMA_KW_COUNT,
                            "expected a schema (an object, true or false), got %s",
                            json_kind_name(kind));
+    }
+    if (loader_resource_of(loader, walk->doc, v.node) != SCHEMA_NONE) {
+        return 0;
     }
     if (parent->depth + 1 > LIMIT_SCHEMA_DEPTH) {
         return loader_fail(loader, SCHEMA_E_LIMIT, walk->doc, v.node, SCHEMA_KW_COUNT,
@@ -316,6 +354,7 @@ static int walk_visit(LoaderWalk *walk, LoaderItem item)
     if (r == 0 && json_kind(v) == JSON_OBJECT) {
         r = walk_read_anchors(walk, &item);
     }
+    loader->marks[walk->doc][item.json - loader->docs[walk->doc].json.nodes] = item.resource + 1;
     resource = &loader->resources[item.resource];
     dialect = resource->dialect == SCHEMA_DIALECT_2020_12 ? SCHEMA_IN_2020 : SCHEMA_IN_07;
     vocab = resource->vocab;
@@ -336,11 +375,11 @@ static int walk_visit(LoaderWalk *walk, LoaderItem item)
     return r;
 }
 
-static int loader_walk(SchemaLoader *loader, uint32_t doc, uint32_t root)
+int loader_visit(SchemaLoader *loader, uint32_t doc, const JsonNode *json, uint32_t resource)
 {
     LoaderWalk walk = {.loader = loader, .doc = doc};
-    LoaderItem above = {.resource = root};
-    int r = walk_push(&walk, json_root(&loader->docs[doc].json), &above);
+    LoaderItem above = {.resource = resource};
+    int r = walk_push(&walk, loader_value(loader, doc, json), &above);
 
     while (r == 0 && walk.n > 0) {
         walk.n--;
@@ -356,120 +395,31 @@ int loader_add(SchemaLoader *loader, Span uri, Span text, SchemaDialect dialect,
     SchemaResource root = {.dialect = dialect, .vocab = loader_default_vocab(dialect)};
     Span copy = arena_copy(loader->arena, text);
     uint32_t resource = 0;
+    uint32_t *marks;
     int r;
 
     if (doc.uri.p == NULL || copy.p == NULL ||
-        !VEC_ROOM(loader->arena, loader->docs, loader->n_docs, loader->cap_docs)) {
+        !VEC_ROOM(loader->arena, loader->docs, loader->n_docs, loader->cap_docs) ||
+        !VEC_ROOM(loader->arena, loader->marks, loader->n_docs, loader->cap_marks)) {
         return err_raise(-ENOMEM);
     }
     r = json_parse(&doc.json, loader->arena, copy.p, copy.n, NULL, loader->diag);
     if (r != 0) {
         return r < 0 ? err_pass(r) : SCHEMA_E_SYNTAX;
     }
+    marks = arena_alloc_array(loader->arena, doc.json.n_nodes, sizeof(*marks));
+    if (marks == NULL) {
+        return err_raise(-ENOMEM);
+    }
     root.doc = loader->n_docs;
     root.json = doc.json.nodes;
     root.uri = doc.uri;
+    loader->marks[loader->n_docs] = marks;
     loader->docs[loader->n_docs++] = doc;
     r = loader_add_resource(loader, root, &resource);
     if (r == 0) {
-        r = loader_walk(loader, root.doc, resource);
+        r = loader_visit(loader, root.doc, root.json, resource);
     }
     *ret_resource = resource;
     return r;
-}
-
-uint32_t loader_resource_of(const SchemaLoader *loader, uint32_t doc, const JsonNode *json)
-{
-    uint32_t best = SCHEMA_NONE;
-
-    for (uint32_t i = 0; i < loader->n_resources; i++) {
-        const SchemaResource *r = &loader->resources[i];
-
-        if (r->doc == doc && json >= r->json && json < r->json + r->json->skip &&
-            (best == SCHEMA_NONE || r->json >= loader->resources[best].json)) {
-            best = i;
-        }
-    }
-    return best;
-}
-
-static int loader_find_resource(SchemaLoader *loader, Span uri, SchemaDialect dialect,
-                                uint32_t *ret)
-{
-    Span text;
-
-    for (uint32_t i = 0; i < loader->n_uris; i++) {
-        if (span_equals(loader->uris[i].uri, uri)) {
-            *ret = loader->uris[i].resource;
-            return 0;
-        }
-    }
-    if (!loader_find_text(loader, uri, &text)) {
-        return SCHEMA_E_UNRESOLVED;
-    }
-    return loader_add(loader, uri, text, dialect, ret);
-}
-
-static bool loader_find_anchor(const SchemaLoader *loader, uint32_t resource, Span name,
-                               SchemaTarget *ret)
-{
-    bool found = false;
-
-    for (uint32_t i = 0; i < loader->n_anchors; i++) {
-        const SchemaAnchor *anchor = &loader->anchors[i];
-
-        if (anchor->resource == resource && span_equals(anchor->name, name)) {
-            ret->json = anchor->json;
-            found = true;
-            if (anchor->is_dynamic) {
-                ret->dynamic_name = anchor->name;
-            }
-        }
-    }
-    return found;
-}
-
-int loader_resolve(SchemaLoader *loader, uint32_t resource, const JsonNode *json,
-                   SchemaKeyword keyword, Span ref, SchemaTarget *ret)
-{
-    SchemaResource from = loader->resources[resource];
-    SchemaTarget target = {.dynamic_name = SPAN_NULL};
-    SchemaResource to;
-    Span uri;
-    Span fragment;
-    JsonValue v;
-    uint32_t found = 0;
-    int r;
-
-    uri_split_fragment(ref, &uri, &fragment);
-    r = uri_resolve(loader->arena, from.uri, uri, &uri);
-    if (r == 0) {
-        r = uri_percent_decode(loader->arena, fragment, &fragment);
-    }
-    if (r != 0) {
-        return err_pass(r);
-    }
-    r = loader_find_resource(loader, uri, from.dialect, &found);
-    if (r == SCHEMA_E_UNRESOLVED) {
-        return loader_fail(loader, r, from.doc, json, keyword,
-                           "%.*s is not registered, and nothing is fetched", (int)uri.n, uri.p);
-    }
-    if (r != 0) {
-        return r;
-    }
-    to = loader->resources[found];
-    target.doc = to.doc;
-    v = loader_value(loader, to.doc, to.json);
-    if (fragment.n > 0 && fragment.p[0] != '/') {
-        r = loader_find_anchor(loader, found, fragment, &target) ? 0 : SCHEMA_E_UNRESOLVED;
-    } else {
-        r = fragment.n == 0 ? 0 : json_pointer(v, fragment, &v);
-        target.json = v.node;
-    }
-    if (r != 0) {
-        return loader_fail(loader, SCHEMA_E_UNRESOLVED, from.doc, json, keyword,
-                           "there is nothing at %.*s", (int)ref.n, ref.p);
-    }
-    *ret = target;
-    return 0;
 }

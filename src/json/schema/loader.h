@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "json/schema/keyword.h"
+#include "json/schema/namemap.h"
 #include "json/schema/program.h"
 #include "json/schema/schema.h"
 
@@ -28,11 +29,6 @@ typedef struct SchemaAnchor {
     bool is_dynamic;
 } SchemaAnchor;
 
-typedef struct SchemaUri {
-    Span uri;
-    uint32_t resource;
-} SchemaUri;
-
 typedef struct SchemaLoader {
     Arena *arena;
     const SchemaOptions *options;
@@ -40,12 +36,14 @@ typedef struct SchemaLoader {
     SchemaDoc *docs;
     SchemaResource *resources;
     SchemaAnchor *anchors;
-    SchemaUri *uris;      /* a resource may have two: where it was found, and its "$id" */
+    uint32_t **marks;     /* by document and position: 1 + the resource of a visited subschema */
     uint32_t *subschemas; /* of the first document, as positions in its index */
-    uint32_t n_docs, cap_docs;
+    NameMap uris;         /* resources; one may have two: where it was found, and its "$id" */
+    NameMap anchor_names; /* positions in anchors, in the scope of their resource */
+    NameMap members;      /* positions in the document, of the large objects that were asked */
+    uint32_t n_docs, cap_docs, cap_marks;
     uint32_t n_resources, cap_resources;
     uint32_t n_anchors, cap_anchors;
-    uint32_t n_uris, cap_uris;
     uint32_t n_subschemas, cap_subschemas;
     uint32_t n_seen; /* subschemas of all documents, against LIMIT_SCHEMA_NODES */
 } SchemaLoader;
@@ -62,12 +60,22 @@ typedef struct SchemaTarget {
 int loader_add(SchemaLoader *loader, Span uri, Span text, SchemaDialect dialect,
                uint32_t *ret_resource);
 
-/* The innermost resource that holds the value. */
-uint32_t loader_resource_of(const SchemaLoader *loader, uint32_t doc, const JsonNode *json);
+/* Walks what a reference points at, unless that is done: JSON under an unknown keyword, "const" or
+ * "enum" becomes a schema by being referred to. resource is the innermost that holds it.
+ * 0, -ENOMEM, SCHEMA_E_*. */
+int loader_visit(SchemaLoader *loader, uint32_t doc, const JsonNode *json, uint32_t resource);
 
-/* Follows ref, written in resource by the keyword of the schema at json (for messages). */
+/* Follows ref, written in resource by the keyword of the schema at json (for messages); in
+ * loader_resolve.c. What it leads to has been visited. */
 int loader_resolve(SchemaLoader *loader, uint32_t resource, const JsonNode *json,
                    SchemaKeyword keyword, Span ref, SchemaTarget *ret);
+
+/* The innermost resource that holds the subschema, SCHEMA_NONE if it was not visited. */
+TW_INLINE uint32_t loader_resource_of(const SchemaLoader *loader, uint32_t doc,
+                                      const JsonNode *json)
+{
+    return loader->marks[doc][json - loader->docs[doc].json.nodes] - 1;
+}
 
 TW_INLINE JsonValue loader_value(const SchemaLoader *loader, uint32_t doc, const JsonNode *json)
 {

@@ -97,8 +97,10 @@ typedef struct SchemaBound {
 
 typedef struct SchemaRegex {
     pcre2_code *code;
-    Span source; /* as written in the schema */
+    Span source;  /* as written in the schema */
+    Span pattern; /* as rewritten for PCRE2 */
     bool has_jit;
+    bool has_backreference;
 } SchemaRegex;
 
 /* Whole numbers from least to most satisfy all bounds of the node. */

@@ -1,8 +1,8 @@
 /* json/schema/regex.h: ECMA-262 patterns run by PCRE2. Inside json/schema only.
  *
  * A pattern is rewritten where the two languages differ (\s, \p{Letter}, surrogate pairs), compiled
- * with JIT where the machine allows it, and matched under step and heap limits. A compiled pattern
- * is shared; what a match writes lives in a RegexScratch, one per SchemaCheck.
+ * with JIT where the machine allows it, and matched under limits of work and memory. A compiled
+ * pattern is shared; what a match writes lives in a RegexScratch, one per SchemaCheck.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ typedef struct RegexScratch {
     pcre2_general_context *memory;
     pcre2_match_context *limits;
     pcre2_match_data *data;
-    uint32_t n_hard_left; /* matches that may still take LIMIT_REGEX_STEPS */
+    uint32_t limit; /* the step limit that is set */
 } RegexScratch;
 
 /* A PCRE2 memory context that allocates through base/alloc.h; NULL if there is no memory. */
@@ -37,15 +37,10 @@ void regex_deinit(SchemaRegex *regex);
 int regex_scratch_init(RegexScratch *scratch);
 void regex_scratch_deinit(RegexScratch *scratch);
 
-/* A new value begins: it may cost LIMIT_REGEX_HARD matches that are not easy. */
-TW_INLINE void regex_scratch_begin(RegexScratch *scratch)
-{
-    scratch->n_hard_left = LIMIT_REGEX_HARD;
-}
-
-/* Does the pattern occur in text (valid UTF-8)? 0 (yes), REGEX_E_NO_MATCH, REGEX_E_LIMIT, -ENOMEM.
- */
-int regex_match(const SchemaRegex *regex, RegexScratch *scratch, Span text);
+/* Does the pattern occur in text (valid UTF-8)? What it costs is taken from *n_steps_left, in the
+ * steps of limits.h; REGEX_E_LIMIT when they run out. 0 (yes), REGEX_E_NO_MATCH, REGEX_E_LIMIT,
+ * -ENOMEM. */
+int regex_match(const SchemaRegex *regex, RegexScratch *scratch, Span text, int64_t *n_steps_left);
 
 /* Rewrites an ECMA pattern for PCRE2; in regex_translate.c. 0, -ENOMEM. */
 int regex_translate(Arena *arena, Span source, Span *ret);

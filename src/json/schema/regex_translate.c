@@ -3,7 +3,12 @@
  * - \s and \S know Unicode's spaces in ECMA, only ASCII's in PCRE2 without UCP (which would also
  * widen \d and \w, so it is off);
  * - \p{Letter}, \p{gc=Lu}, \p{digit}: PCRE2 knows general categories by their short names only;
- * - \ud83d\udc32: a surrogate pair is one character in ECMA's Unicode mode and an error in PCRE2.
+ * - \ud83d\udc32: a surrogate pair is one character in ECMA's Unicode mode and an error in PCRE2;
+ * - a dot stops at U+2028 and U+2029 too;
+ * - \v is one character; \A, \h, \Q and all other letters that mean nothing to ECMA are themselves;
+ * - a hyphen beside \d and its like in a class is a hyphen ("[\s-.]"), to PCRE2 an error.
+ *
+ * What PCRE2 has beyond ECMA is refused before (regex_syntax.c).
  *
  * What is written is plain UTF-8, because under ALT_BSUX PCRE2 has no \x{...}. */
 #include "json/schema/regex.h"
@@ -144,6 +149,55 @@ static int translate_surrogates(Bytes *out, Span s, size_t *ret_n)
                         utf8_encode(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00), utf8));
 }
 
+/* How long the escape at the start of s is. */
+static size_t translate_escape_length(Span s)
+{
+    uint32_t unit;
+    size_t n = 2;
+
+    switch (s.p[1]) {
+    case 'x':
+        return s.n > 3 && scan_is_hex(s.p[2]) && scan_is_hex(s.p[3]) ? 4 : 2;
+    case 'u':
+        if (translate_unit(s, &unit)) {
+            return 6;
+        }
+        while (s.n > 2 && s.p[2] == '{' && n < s.n && s.p[n] != '}') {
+            n++;
+        }
+        return n > 2 && n < s.n ? n + 1 : 2;
+    case 'c':
+        return s.n > 2 && scan_is_alpha(s.p[2]) ? 3 : 2;
+    default:
+        /* The bytes of a wide character stay together. */
+        while (n < s.n && ((unsigned char)s.p[n] & 0xC0u) == 0x80 && scan_is_wide(s.p[1])) {
+            n++;
+        }
+        while (scan_is_digit(s.p[1]) && n < s.n && n < 4 && scan_is_digit(s.p[n])) {
+            n++;
+        }
+        return n;
+    }
+}
+
+/* \d, \p{Lu} and the like: many characters, so never the end of a range. */
+static bool translate_is_set(Span s)
+{
+    if (s.n < 2 || s.p[0] != '\\') {
+        return false;
+    }
+    return scan_is_in(s.p[1], "dDsSwW") || (s.n > 2 && scan_is_in(s.p[1], "pP"));
+}
+
+/* A letter that ECMA gives no meaning behind a backslash. */
+static bool translate_is_plain_letter(Span s)
+{
+    if (s.p[1] == 'k') {
+        return s.n < 3 || s.p[2] != '<';
+    }
+    return scan_is_alpha(s.p[1]) && !scan_is_in(s.p[1], "bBcdDfnpPrsStuvwWx");
+}
+
 /* s begins with a backslash and has a character behind it. */
 static int translate_escape(Bytes *out, Span s, bool in_class, size_t *ret_n)
 {
@@ -158,6 +212,8 @@ static int translate_escape(Bytes *out, Span s, bool in_class, size_t *ret_n)
     case 'S':
         /* Inside a class the complement cannot be spelt; there \S stays "not an ASCII space". */
         return bytes_append_span(out, in_class ? SPAN("\\S") : SPAN("[^" TRANSLATE_SPACES "]"));
+    case 'v':
+        return bytes_append_span(out, SPAN("\\x0B"));
     case 'p':
     case 'P':
         r = translate_property(out, s, &n);
@@ -166,6 +222,9 @@ static int translate_escape(Bytes *out, Span s, bool in_class, size_t *ret_n)
         r = translate_surrogates(out, s, &n);
         break;
     default:
+        if (translate_is_plain_letter(s)) {
+            return bytes_append_byte(out, s.p[1]);
+        }
         break;
     }
     if (r != 0) {
@@ -175,33 +234,80 @@ static int translate_escape(Bytes *out, Span s, bool in_class, size_t *ret_n)
         *ret_n = n;
         return 0;
     }
-    return bytes_append(out, s.p, 2);
+    *ret_n = translate_escape_length(s);
+    return bytes_append(out, s.p, *ret_n);
+}
+
+/* Where in a class we are, as far as the next hyphen is concerned. */
+typedef enum TranslatePlace {
+    TRANSLATE_OUTSIDE,    /* not in a class */
+    TRANSLATE_FRESH,      /* nothing that a range could begin with: at the start, behind a range */
+    TRANSLATE_BEHIND_ONE, /* behind one character */
+    TRANSLATE_BEHIND_SET, /* behind \d or its like */
+    TRANSLATE_IN_RANGE,   /* behind the hyphen of a range, or of what looks like one */
+} TranslatePlace;
+
+/* One step inside a class; s is not empty. */
+static int translate_in_class(Bytes *out, Span s, TranslatePlace *place, size_t *ret_n)
+{
+    TranslatePlace was = *place;
+    bool is_set = translate_is_set(s);
+    bool is_behind = was == TRANSLATE_BEHIND_ONE || was == TRANSLATE_BEHIND_SET;
+
+    *ret_n = 1;
+    if (s.p[0] == ']') {
+        *place = TRANSLATE_OUTSIDE;
+        return bytes_append_byte(out, ']');
+    }
+    if (s.p[0] == '-' && is_behind && s.n > 1 && s.p[1] != ']') {
+        bool is_range = was == TRANSLATE_BEHIND_ONE && !translate_is_set(scan_skip(s, 1));
+
+        *place = TRANSLATE_IN_RANGE;
+        return bytes_append_span(out, is_range ? SPAN("-") : SPAN("\\-"));
+    }
+    if (was == TRANSLATE_IN_RANGE) {
+        *place = TRANSLATE_FRESH;
+    } else {
+        *place = is_set ? TRANSLATE_BEHIND_SET : TRANSLATE_BEHIND_ONE;
+    }
+    if (s.p[0] == '\\' && s.n > 1) {
+        return translate_escape(out, s, true, ret_n);
+    }
+    if (s.p[0] == '-' || s.p[0] == '[') {
+        /* Literal; to PCRE2 the first may make a range, the second begin a POSIX class. */
+        return bytes_append_format(out, "\\%c", s.p[0]);
+    }
+    while (*ret_n < s.n && ((unsigned char)s.p[*ret_n] & 0xC0u) == 0x80) {
+        (*ret_n)++;
+    }
+    return bytes_append(out, s.p, *ret_n);
+}
+
+static int translate_outside(Bytes *out, Span s, TranslatePlace *place, size_t *ret_n)
+{
+    *ret_n = 1;
+    if (s.p[0] == '\\' && s.n > 1) {
+        return translate_escape(out, s, false, ret_n);
+    }
+    if (s.p[0] == '.') {
+        return bytes_append_span(out, SPAN("[^\\n\\r\xE2\x80\xA8\xE2\x80\xA9]"));
+    }
+    if (s.p[0] == '[') {
+        *place = TRANSLATE_FRESH;
+        *ret_n = s.n > 1 && s.p[1] == '^' ? 2 : 1;
+    }
+    return bytes_append(out, s.p, *ret_n);
 }
 
 static int translate_all(Bytes *out, Span s)
 {
-    bool in_class = false;
+    TranslatePlace place = TRANSLATE_OUTSIDE;
 
     while (s.n > 0) {
-        size_t n = 1;
-        int r;
+        size_t n;
+        int r = place == TRANSLATE_OUTSIDE ? translate_outside(out, s, &place, &n)
+                                           : translate_in_class(out, s, &place, &n);
 
-        if (s.p[0] == '\\' && s.n > 1) {
-            r = translate_escape(out, s, in_class, &n);
-        } else {
-            if (s.p[0] == '[' && !in_class) {
-                in_class = true;
-            } else if (s.p[0] == ']') {
-                in_class = false;
-            } else if (s.p[0] == '[') {
-                /* Literal in ECMA; to PCRE2 it may begin a POSIX class. */
-                r = bytes_append_byte(out, '\\');
-                if (r != 0) {
-                    return r;
-                }
-            }
-            r = bytes_append_byte(out, s.p[0]);
-        }
         if (r != 0) {
             return r;
         }

@@ -4,11 +4,17 @@
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/limits.h"
+#include "json/equals.h"
 #include "json/schema/program.h"
 #include "json/schema/regex.h"
 
 /* No set of evaluated members is being kept. */
 #define RUN_NO_TRACK SIZE_MAX
+
+/* A path that is longer is cut; it is not one that a person reads. Behind it there is room for a
+ * mark that says so. */
+#define RUN_MAX_PATH_BYTES  ((size_t)16 * 1024)
+#define RUN_PATH_MARK_BYTES 8
 
 /* An error as the engine sees it; paths are made only for those that are kept. */
 typedef struct RunError {
@@ -33,6 +39,7 @@ struct SchemaCheck {
     uint32_t *scope; /* resources entered, outermost first; for $dynamicRef */
     uint32_t n_scope;
     RegexScratch regex;
+    EqualsScratch equals;
 
     bool is_collecting;     /* go on after an error, and describe each */
     bool is_out_of_memory;  /* while describing */
@@ -54,6 +61,20 @@ int run_collect(SchemaCheck *k);
 /* The two engines; see run_fast.c and run_full.c. Both are bounded by LIMIT_SCHEMA_FRAMES. */
 int run_fast(SchemaCheck *k, const SchemaNode *node, const JsonNode *json);
 int run_full(SchemaCheck *k, const SchemaNode *node, const JsonNode *json, size_t track);
+
+/* Takes n steps from the budget. Whoever goes on for long without run_enter looks at n_steps_left
+ * himself. */
+TW_INLINE void run_charge(SchemaCheck *k, size_t n)
+{
+    k->n_steps_left -= (int64_t)n;
+}
+
+/* Charges for a walk over an array's elements or an object's members; the bytes count for what is
+ * done to those that are strings. */
+TW_INLINE void run_charge_walk(SchemaCheck *k, const JsonNode *json)
+{
+    run_charge(k, (json->tag >> JSON_NODE_KIND_BITS) + (json->size >> 6));
+}
 
 /* Counts a frame and a step, and enters the node's resource if any $dynamicRef could see that. */
 TW_INLINE bool run_enter(SchemaCheck *k, const SchemaNode *node, uint32_t *ret_scope)
@@ -111,6 +132,10 @@ TW_INLINE int run_text(SchemaCheck *k, const JsonNode *json, Span *ret, const ch
     return run_decode(k, json, ret, ret_end);
 }
 
+/* Are they equal, wherever they lie? SCHEMA_E_INVALID if not. 0, SCHEMA_E_INVALID, SCHEMA_E_LIMIT,
+ * -ENOMEM. */
+int run_same(SchemaCheck *k, JsonValue a, JsonValue b);
+
 /* n zeroed words on top of the stack; *ret is their index, good until n_words is set back. 0,
  * -ENOMEM. */
 int run_push_words(SchemaCheck *k, size_t n, size_t *ret);
@@ -127,6 +152,10 @@ void report_op(SchemaCheck *k, const SchemaNode *node, const SchemaOp *op, const
                uint64_t got);
 void report_false(SchemaCheck *k, const SchemaNode *node, SchemaKeyword keyword,
                   const JsonNode *json);
+/* A name or pattern of the schema as text for "%s": control characters are escaped, and what would
+ * not fit a message is cut. Returns out. */
+#define REPORT_TEXT_BYTES 256
+const char *report_text(Span text, char out[REPORT_TEXT_BYTES]);
 TW_PRINTF(5, 6)
 void report(SchemaCheck *k, const SchemaNode *node, SchemaKeyword keyword, const JsonNode *json,
             const char *format, ...);

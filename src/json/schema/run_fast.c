@@ -38,7 +38,7 @@ TW_INLINE uint32_t fast_action(const SchemaPart *part, const JsonNode *json)
 }
 
 /* An array whose elements need nothing but the right kind; false if there is more to it. */
-TW_INLINE bool fast_is_flat_array(const SchemaCheck *k, const SchemaOp *op, const JsonNode *json)
+TW_INLINE bool fast_is_flat_array(SchemaCheck *k, const SchemaOp *op, const JsonNode *json)
 {
     const SchemaArrayPlan *plan = &k->schema->arrays[op->a];
     uint32_t n = json->tag >> JSON_NODE_KIND_BITS;
@@ -47,6 +47,7 @@ TW_INLINE bool fast_is_flat_array(const SchemaCheck *k, const SchemaOp *op, cons
     if (n < plan->min_items || n > plan->max_items) {
         return false;
     }
+    run_charge(k, n);
     for (const JsonNode *at = json + 1; at < end; at += at->skip) {
         if (fast_action(&plan->items_part, at) != SCHEMA_ACTION_DONE) {
             return false;
@@ -114,7 +115,8 @@ TW_INLINE int fast_part_at(SchemaCheck *k, uint32_t id, const JsonNode *json)
         return SCHEMA_E_INVALID;
     }
     if (kind < JSON_ARRAY && (node->flags & SCHEMA_NODE_LEAF) != 0) {
-        return fast_leaf(k, node, json);
+        run_charge(k, 1 + (json->size >> 6));
+        return TW_LIKELY(k->n_steps_left > 0) ? fast_leaf(k, node, json) : SCHEMA_E_LIMIT;
     }
     return run_fast(k, node, json);
 }
@@ -129,6 +131,7 @@ static int fast_array(SchemaCheck *k, const SchemaOp *op, const JsonNode *json)
     if (TW_UNLIKELY(n < plan->min_items || n > plan->max_items)) {
         return SCHEMA_E_INVALID;
     }
+    run_charge_walk(k, json);
     for (uint32_t i = 0; i < plan->n_prefix && at < end; i++, at += at->skip) {
         int r = fast_part_at(k, plan->prefix[i], at);
 
@@ -164,6 +167,7 @@ static bool fast_was_seen(const SchemaCheck *k, FastSeen seen, uint32_t index)
 static int fast_dependents(SchemaCheck *k, const SchemaObjectPlan *plan, FastSeen seen,
                            const JsonNode *json)
 {
+    run_charge(k, plan->n_dependents);
     for (uint32_t i = 0; i < plan->n_dependents; i++) {
         const SchemaDependent *rule = &plan->dependents[i];
         int r;
@@ -171,6 +175,7 @@ static int fast_dependents(SchemaCheck *k, const SchemaObjectPlan *plan, FastSee
         if (!fast_was_seen(k, seen, rule->trigger)) {
             continue;
         }
+        run_charge(k, rule->n_required);
         for (uint32_t name = 0; name < rule->n_required; name++) {
             if (!fast_was_seen(k, seen, rule->required[name])) {
                 return SCHEMA_E_INVALID;
@@ -266,7 +271,7 @@ static TW_NOINLINE int fast_quick_object(SchemaCheck *k, const SchemaObjectPlan 
         return SCHEMA_E_LIMIT;
     }
     k->n_frames++;
-    k->n_steps_left--;
+    run_charge_walk(k, json);
     r = fast_plain_object(k, plan, json);
     k->n_frames--;
     return r;
@@ -330,7 +335,10 @@ static int fast_other_object(SchemaCheck *k, const SchemaObjectPlan *plan, const
     const JsonNode *end = json + json->skip;
     FastSeen seen = {.word = 0, .at = RUN_NO_TRACK};
     size_t n_before = k->n_words;
-    int r = plan->n_words > 1 ? run_push_words(k, plan->n_words, &seen.at) : 0;
+    int r;
+
+    run_charge(k, plan->n_words);
+    r = plan->n_words > 1 ? run_push_words(k, plan->n_words, &seen.at) : 0;
 
     for (const JsonNode *key = json + 1; r == 0 && key < end; key += 1 + key[1].skip) {
         r = fast_member(k, plan, &seen, key);
@@ -355,6 +363,7 @@ static int fast_object(SchemaCheck *k, const SchemaOp *op, const JsonNode *json)
     if (TW_UNLIKELY(n < plan->min_properties || n > plan->max_properties)) {
         return SCHEMA_E_INVALID;
     }
+    run_charge_walk(k, json);
     if (TW_LIKELY(plan->is_plain)) {
         return fast_plain_object(k, plan, json);
     }
@@ -368,6 +377,7 @@ static int fast_contains(SchemaCheck *k, const SchemaOp *op, const JsonNode *jso
     const JsonNode *end = json + json->skip;
     uint32_t n_found = 0;
 
+    run_charge_walk(k, json);
     for (const JsonNode *at = json + 1; at < end; at += at->skip) {
         int r = fast_part_at(k, op->a, at);
 
@@ -470,6 +480,7 @@ static TW_NOINLINE int fast_other_op(SchemaCheck *k, const SchemaOp *op, const J
     case SCHEMA_OP_IF:
         return fast_if(k, op, json);
     default:
+        run_charge(k, json->size >> 6);
         return run_leaf_op(k, op, json, &number);
     }
 }

@@ -45,6 +45,7 @@ static int full_branch(SchemaCheck *k, uint32_t id, const JsonNode *json, size_t
     int r = 0;
 
     if (track != RUN_NO_TRACK) {
+        run_charge(k, full_track_words(json));
         r = run_push_words(k, full_track_words(json), &own);
         if (r != 0) {
             return err_pass(r);
@@ -76,6 +77,7 @@ static int full_array(SchemaCheck *k, const SchemaNode *node, const SchemaOp *op
         }
         bad = SCHEMA_E_INVALID;
     }
+    run_charge_walk(k, json);
     for (uint32_t i = 0; at < end; at += at->skip, i++) {
         bool is_prefix = i < plan->n_prefix;
         uint32_t child = is_prefix ? plan->prefix[i] : plan->items;
@@ -105,6 +107,7 @@ static int full_contains(SchemaCheck *k, const SchemaNode *node, const SchemaOp 
     uint32_t n_found = 0;
     uint32_t i = 0;
 
+    run_charge_walk(k, json);
     for (const JsonNode *at = json + 1; at < end; at += at->skip, i++) {
         int r = full_branch(k, op->a, at, RUN_NO_TRACK);
 
@@ -273,6 +276,7 @@ static int full_unevaluated(SchemaCheck *k, const SchemaNode *node, const Schema
     uint32_t i = 0;
     int bad = 0;
 
+    run_charge_walk(k, json);
     for (const JsonNode *at = json + 1; at < end; at += at->skip, i++) {
         int r = 0;
 
@@ -322,6 +326,7 @@ static int full_op(SchemaCheck *k, const SchemaNode *node, const SchemaOp *op, c
     case SCHEMA_OP_UNEVALUATED_PROPERTIES:
         return full_unevaluated(k, node, op, json, track);
     default:
+        run_charge(k, json->size >> 6);
         r = run_leaf_op(k, op, json, &number);
         if (r == SCHEMA_E_INVALID) {
             report_op(k, node, op, json, 0);
@@ -352,8 +357,10 @@ static int full_tracked(SchemaCheck *k, const SchemaNode *node, const JsonNode *
 {
     size_t n_before = k->n_words;
     size_t own;
-    int r = run_push_words(k, full_track_words(json), &own);
+    int r;
 
+    run_charge(k, full_track_words(json));
+    r = run_push_words(k, full_track_words(json), &own);
     if (r != 0) {
         return err_pass(r);
     }

@@ -9,10 +9,12 @@ int full_same(SchemaCheck *k, uint32_t id, const JsonNode *json, size_t track);
 int full_object(SchemaCheck *k, const SchemaNode *node, const SchemaOp *op, const JsonNode *json,
                 size_t track);
 
-/* Does r end the work on this value? When collecting, an invalid part does not. */
+/* Does r end the work on this value? When collecting, an invalid part does not, until there are as
+ * many errors as are kept. */
 TW_INLINE bool full_stops(const SchemaCheck *k, int r)
 {
-    return r != 0 && (r != SCHEMA_E_INVALID || !k->is_collecting);
+    return r != 0 && (r != SCHEMA_E_INVALID || !k->is_collecting ||
+                      (k->n_muted == 0 && k->n_errors == LIMIT_SCHEMA_ERRORS));
 }
 
 TW_INLINE void full_mark(SchemaCheck *k, size_t track, uint32_t ordinal)

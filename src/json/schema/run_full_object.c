@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "json/schema/run_full.h"
+#include "json/schema/run_leaf.h"
 
 /* Nodes lead to nodes: all functions below are one recursion, which run_enter bounds by
  * LIMIT_SCHEMA_FRAMES. NOLINTBEGIN(misc-no-recursion) */
@@ -37,18 +38,13 @@ static int full_patterns(SchemaCheck *k, const FullMembers *m, const JsonNode *k
 
     for (uint32_t i = 0; i < m->plan->n_patterns; i++) {
         const SchemaPatternRule *rule = &m->plan->patterns[i];
-        const char *end;
-        Span text;
-        int r = run_text(k, key, &text, &end);
+        int r = run_matches(k, rule->regex, key);
 
-        if (r == 0) {
-            r = regex_match(&k->schema->regexes[rule->regex], &k->regex, text);
-        }
-        if (r == REGEX_E_NO_MATCH) {
+        if (r == SCHEMA_E_INVALID) {
             continue;
         }
         if (r != 0) {
-            return r == REGEX_E_LIMIT ? SCHEMA_E_LIMIT : r;
+            return r;
         }
         *matched = true;
         r = full_part(k, m->node, SCHEMA_KW_PATTERN_PROPERTIES, rule->node, key + 1);
@@ -141,10 +137,10 @@ static int full_required(SchemaCheck *k, const FullMembers *m, const JsonNode *j
         bad = SCHEMA_E_INVALID;
         for (uint32_t bit = 0; bit < 64; bit++) {
             if (((missing >> bit) & 1u) != 0) {
-                Span name = plan->names[i * 64 + bit];
+                char name[REPORT_TEXT_BYTES];
 
-                report(k, m->node, SCHEMA_KW_REQUIRED, json, "missing property \"%.*s\"",
-                       (int)name.n, name.p);
+                report(k, m->node, SCHEMA_KW_REQUIRED, json, "missing property \"%s\"",
+                       report_text(plan->names[i * 64 + bit], name));
             }
         }
     }
@@ -154,19 +150,21 @@ static int full_required(SchemaCheck *k, const FullMembers *m, const JsonNode *j
 static int full_dependent(SchemaCheck *k, const FullMembers *m, const SchemaDependent *rule,
                           const JsonNode *json)
 {
-    Span trigger = m->plan->names[rule->trigger];
     int bad = 0;
 
+    run_charge(k, rule->n_required);
     for (uint32_t i = 0; i < rule->n_required; i++) {
-        Span name = m->plan->names[rule->required[i]];
+        char name[REPORT_TEXT_BYTES];
+        char trigger[REPORT_TEXT_BYTES];
 
         if (full_was_seen(k, m, rule->required[i])) {
             continue;
         }
         bad = SCHEMA_E_INVALID;
         report(k, m->node, (SchemaKeyword)rule->keyword, json,
-               "missing property \"%.*s\", needed where \"%.*s\" is present", (int)name.n, name.p,
-               (int)trigger.n, trigger.p);
+               "missing property \"%s\", needed where \"%s\" is present",
+               report_text(m->plan->names[rule->required[i]], name),
+               report_text(m->plan->names[rule->trigger], trigger));
     }
     if (rule->node != SCHEMA_NONE) {
         int r = full_same(k, rule->node, json, m->track);
@@ -180,6 +178,7 @@ static int full_dependents(SchemaCheck *k, const FullMembers *m, const JsonNode 
 {
     int bad = 0;
 
+    run_charge(k, m->plan->n_dependents);
     for (uint32_t i = 0; i < m->plan->n_dependents; i++) {
         const SchemaDependent *rule = &m->plan->dependents[i];
         int r;
@@ -247,6 +246,8 @@ int full_object(SchemaCheck *k, const SchemaNode *node, const SchemaOp *op, cons
     if (!plan->walks_members) {
         return bad;
     }
+    run_charge_walk(k, json);
+    run_charge(k, plan->n_words);
     if (TW_UNLIKELY(plan->n_words > 1)) {
         r = run_push_words(k, plan->n_words, &m.seen_at);
         if (r != 0) {

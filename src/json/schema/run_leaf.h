@@ -50,7 +50,7 @@ typedef struct RunNumber {
     int64_t floor;
 } RunNumber;
 
-TW_INLINE int run_compare(const SchemaCheck *k, const JsonNode *json, const SchemaBound *bound,
+TW_INLINE int run_compare(SchemaCheck *k, const JsonNode *json, const SchemaBound *bound,
                           RunNumber *number)
 {
     if (number->state == RUN_NUMBER_UNREAD) {
@@ -65,24 +65,31 @@ TW_INLINE int run_compare(const SchemaCheck *k, const JsonNode *json, const Sche
         }
         return number->is_exact ? 0 : 1;
     }
+    run_charge(k, 4 + ((json->size + bound->value.node->size) >> 3));
     return json_number_compare(run_value(k, json), bound->value);
 }
 
-TW_INLINE bool run_is_whole(const SchemaCheck *k, const JsonNode *json)
+TW_INLINE bool run_is_whole(SchemaCheck *k, const JsonNode *json)
 {
-    return (json->tag & JSON_NODE_INTEGER) != 0 || json_number_is_whole(run_value(k, json));
+    if (TW_LIKELY((json->tag & JSON_NODE_INTEGER) != 0)) {
+        return true;
+    }
+    run_charge(k, json->size >> 3);
+    return json_number_is_whole(run_value(k, json));
 }
 
-TW_INLINE size_t run_length(const SchemaCheck *k, const JsonNode *json)
+TW_INLINE size_t run_length(SchemaCheck *k, const JsonNode *json)
 {
     if ((json->tag & JSON_NODE_ESCAPED) != 0) {
+        run_charge(k, json->size >> 3);
         return json_string_length(run_value(k, json));
     }
+    run_charge(k, json->size >> 6);
     return utf8_count(k->text + json->start + 1, json->size - 2);
 }
 
 /* Often the number of bytes decides. */
-TW_INLINE bool run_length_holds(const SchemaCheck *k, const SchemaOp *op, const JsonNode *json)
+TW_INLINE bool run_length_holds(SchemaCheck *k, const SchemaOp *op, const JsonNode *json)
 {
     uint32_t n_bytes = json->size - 2;
     size_t n;

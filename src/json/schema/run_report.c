@@ -11,8 +11,8 @@
 #define REPORT_MAX_MESSAGE 400
 #define REPORT_MAX_QUOTE   60
 
-/* An instance path longer than this is cut; it is not one that a person reads. */
-#define REPORT_MAX_PATH 16384
+/* Stands for the steps of a path that are left out because it would pass RUN_MAX_PATH_BYTES. */
+#define REPORT_PATH_CUT "/..."
 
 /* How much an error counts against a branch when the nearest alternative is looked for: a value of
  * the wrong kind is not meant, and a discriminator that differs ("kind": "circle") is probably not
@@ -28,6 +28,55 @@ static uint32_t report_weight(const SchemaCheck *k, SchemaKeyword keyword, const
     return keyword == SCHEMA_KW_CONST || keyword == SCHEMA_KW_ENUM ? REPORT_SCORE_CHOICE : 1;
 }
 
+/* Is a message to be made? If not, the error counts against the muted branch, or there are enough
+ * already. */
+static bool report_wants(SchemaCheck *k, SchemaKeyword keyword, const JsonNode *json)
+{
+    if (k->is_collecting && k->n_muted > 0) {
+        k->score += report_weight(k, keyword, json);
+        return false;
+    }
+    return k->is_collecting && k->n_errors < LIMIT_SCHEMA_ERRORS;
+}
+
+/* The length of p[0..n) without a character at its end that was cut. */
+static size_t report_whole_characters(const char *p, size_t n)
+{
+    size_t start = n;
+
+    while (start > 0 && n - start < 4 && ((unsigned char)p[start - 1] & 0xC0) == 0x80) {
+        start--;
+    }
+    if (start > 0 && (unsigned char)p[start - 1] >= 0xC0) {
+        unsigned char lead = (unsigned char)p[start - 1];
+        size_t wanted = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+
+        return n - (start - 1) < wanted ? start - 1 : n;
+    }
+    return n;
+}
+
+const char *report_text(Span text, char out[REPORT_TEXT_BYTES])
+{
+    static const char digits[] = "0123456789abcdef";
+    size_t n = 0;
+
+    for (size_t i = 0; i < text.n && n + 7 < REPORT_TEXT_BYTES; i++) {
+        unsigned char c = (unsigned char)text.p[i];
+
+        if (c >= 0x20) {
+            out[n++] = (char)c;
+        } else {
+            memcpy(out + n, "\\u00", 4);
+            out[n + 4] = digits[c >> 4];
+            out[n + 5] = digits[c & 15];
+            n += 6;
+        }
+    }
+    out[report_whole_characters(out, n)] = '\0';
+    return out;
+}
+
 void report(SchemaCheck *k, const SchemaNode *node, SchemaKeyword keyword, const JsonNode *json,
             const char *format, ...)
 {
@@ -37,14 +86,7 @@ void report(SchemaCheck *k, const SchemaNode *node, SchemaKeyword keyword, const
     int n;
     Span message;
 
-    if (!k->is_collecting) {
-        return;
-    }
-    if (k->n_muted > 0) {
-        k->score += report_weight(k, keyword, json);
-        return;
-    }
-    if (k->n_errors >= LIMIT_SCHEMA_ERRORS) {
+    if (!report_wants(k, keyword, json)) {
         return;
     }
     if (k->is_in_name) {
@@ -57,7 +99,7 @@ void report(SchemaCheck *k, const SchemaNode *node, SchemaKeyword keyword, const
         return;
     }
     n_name += (size_t)n < sizeof(words) - n_name ? (size_t)n : sizeof(words) - n_name - 1;
-    message = arena_copy(&k->arena, span_make(words, n_name));
+    message = arena_copy(&k->arena, span_make(words, report_whole_characters(words, n_name)));
     if (message.p == NULL) {
         k->is_out_of_memory = true;
         return;
@@ -118,6 +160,10 @@ void report_type(SchemaCheck *k, const SchemaNode *node, const JsonNode *json)
     }
     if ((node->flags & SCHEMA_NODE_FALSE) != 0) {
         report(k, node, SCHEMA_KW_COUNT, json, "no value is allowed here");
+        return;
+    }
+    if (k->n_muted > 0 || k->n_errors == LIMIT_SCHEMA_ERRORS) {
+        (void)report_wants(k, SCHEMA_KW_TYPE, json);
         return;
     }
     bytes_clear(&k->path);
@@ -207,7 +253,7 @@ static void report_length(SchemaCheck *k, const SchemaNode *node, const SchemaOp
 static void report_string(SchemaCheck *k, const SchemaNode *node, const SchemaOp *op,
                           const JsonNode *json)
 {
-    Span source;
+    char source[REPORT_TEXT_BYTES];
 
     switch ((SchemaOpCode)op->code) {
     case SCHEMA_OP_LENGTH:
@@ -219,9 +265,9 @@ static void report_string(SchemaCheck *k, const SchemaNode *node, const SchemaOp
                schema_format_name((SchemaFormat)op->a));
         break;
     default:
-        source = k->schema->regexes[op->a].source;
-        report(k, node, SCHEMA_KW_PATTERN, json, "%.*s does not match the pattern %.*s",
-               (int)report_span(k, json).n, report_span(k, json).p, (int)source.n, source.p);
+        report(k, node, SCHEMA_KW_PATTERN, json, "%.*s does not match the pattern %s",
+               (int)report_span(k, json).n, report_span(k, json).p,
+               report_text(k->schema->regexes[op->a].source, source));
         break;
     }
 }
@@ -265,6 +311,11 @@ void report_op(SchemaCheck *k, const SchemaNode *node, const SchemaOp *op, const
                uint64_t got)
 {
     if (!k->is_collecting) {
+        return;
+    }
+    if (k->n_muted > 0 || k->n_errors == LIMIT_SCHEMA_ERRORS) {
+        (void)report_wants(
+            k, op->code == SCHEMA_OP_WHOLE ? SCHEMA_KW_TYPE : (SchemaKeyword)op->keyword, json);
         return;
     }
     switch ((SchemaOpCode)op->code) {
@@ -328,6 +379,36 @@ static int report_take_path(SchemaCheck *k, Span *ret)
     return ret->p == NULL ? err_raise(-ENOMEM) : 0;
 }
 
+/* Appends the pointer of target to k->path, or as many whole steps of it as fit and a mark. 0,
+ * -ENOMEM, BYTES_E_FULL: it was cut. */
+static int report_pointer(SchemaCheck *k, JsonValue root, JsonValue target)
+{
+    int r = json_pointer_of(root, target, &k->path);
+
+    if (r <= 0) {
+        return r;
+    }
+    while (root.node != target.node) {
+        JsonIter it = json_iter(root);
+        size_t n_before = k->path.n;
+
+        /* The child whose subtree holds the target. */
+        while (json_iter_next(&it) && it.next <= target.node) {
+        }
+        r = json_pointer_of(root, it.value, &k->path);
+        if (r < 0) {
+            return r;
+        }
+        if (r != 0 || k->path.n > RUN_MAX_PATH_BYTES) {
+            k->path.n = n_before;
+            break;
+        }
+        root = it.value;
+    }
+    r = bytes_append_span(&k->path, SPAN(REPORT_PATH_CUT));
+    return r < 0 ? r : BYTES_E_FULL;
+}
+
 static int report_schema_path(SchemaCheck *k, const RunError *raw, Span *ret)
 {
     const SchemaOrigin *origin = &k->schema->origins[raw->node - k->schema->nodes];
@@ -342,8 +423,7 @@ static int report_schema_path(SchemaCheck *k, const RunError *raw, Span *ret)
         r = bytes_append_byte(&k->path, '#');
     }
     if (r == 0) {
-        r = json_pointer_of(json_root(&doc->json), (JsonValue){doc->json.text, origin->json},
-                            &k->path);
+        r = report_pointer(k, json_root(&doc->json), (JsonValue){doc->json.text, origin->json});
     }
     if (r == 0 && raw->keyword < SCHEMA_KW_COUNT) {
         r = bytes_append_format(&k->path, "/%s", schema_keyword_info(raw->keyword)->name.p);
@@ -359,7 +439,7 @@ int report_finish(SchemaCheck *k)
         int r;
 
         bytes_clear(&k->path);
-        r = json_pointer_of(run_value(k, k->root), run_value(k, k->raw[i].json), &k->path);
+        r = report_pointer(k, run_value(k, k->root), run_value(k, k->raw[i].json));
         r = r < 0 ? err_pass(r) : report_take_path(k, &error->instance_path);
         if (r == 0) {
             r = report_schema_path(k, &k->raw[i], &error->schema_path);

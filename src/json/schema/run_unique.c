@@ -5,94 +5,96 @@
 #include <errno.h>
 
 #include "base/error.h"
+#include "json/decimal.h"
 
 /* Up to here comparing all pairs is faster than hashing. */
 #define UNIQUE_PAIRWISE 8
 
-/* Containers further inside count by kind and size only; equal values still hash equally. */
-#define UNIQUE_HASH_DEPTH 4
+/* Containers further inside count by kind and size only; equal values still hash equally. No text
+ * of ours is nested deeper. */
+#define UNIQUE_HASH_DEPTH LIMIT_JSON_DEPTH
 
-/* Objects with more members hash by kind only, since members have to be compared with one another
- * to leave out overridden duplicates. */
-#define UNIQUE_HASH_MEMBERS 64
-
+/* The hash has no secret: values made to collide are compared one by one, which is charged for and
+ * ends in SCHEMA_E_LIMIT. */
 static uint64_t unique_mix(uint64_t h, uint64_t value)
 {
     h = (h ^ value) * 0x9E3779B97F4A7C15u;
     return h ^ (h >> 29);
 }
 
-static int unique_hash_string(SchemaCheck *k, const JsonNode *json, uint64_t *ret)
+/* Equal numbers have the same digits and the same power of ten, however they are spelt. */
+static uint64_t unique_hash_number(SchemaCheck *k, const JsonNode *json)
 {
-    uint64_t h = JSON_STRING;
-    const char *end;
-    Span text;
-    int r = run_text(k, json, &text, &end);
+    Decimal d = decimal_of(run_value(k, json));
+    size_t n = decimal_n_digits(&d);
+    uint64_t h = JSON_NUMBER;
+    uint64_t digits = 0;
 
-    if (r != 0) {
-        return err_pass(r);
+    run_charge(k, 2 + (json->size >> 2));
+    for (size_t i = 0; i < n; i++) {
+        digits = digits * 10 + decimal_digit(&d, i);
+        if (i % 16 == 15) {
+            h = unique_mix(h, digits);
+            digits = 0;
+        }
     }
-    h = unique_mix(h, text.n);
-    for (size_t i = 0; i < text.n; i += 8) {
-        uint64_t word = 0;
-
-        memcpy(&word, text.p + i, text.n - i < 8 ? text.n - i : 8);
-        h = unique_mix(h, word);
-    }
-    *ret = h;
-    return 0;
-}
-
-/* Equal numbers round to the same double, however they are spelt. */
-static uint64_t unique_hash_number(const SchemaCheck *k, const JsonNode *json)
-{
-    double value = 0;
-    uint64_t bits;
-
-    if (json_double(run_value(k, json), &value) != 0) {
-        return JSON_NUMBER;
-    }
-    value += 0.0; /* -0 becomes 0 */
-    memcpy(&bits, &value, sizeof(bits));
-    return unique_mix(JSON_NUMBER, bits);
+    /* Zero has one spelling here: no sign, no power. */
+    return n == 0 ? h : unique_mix(unique_mix(h, digits), (uint64_t)d.point * 2 + d.negative);
 }
 
 static int unique_hash(SchemaCheck *k, const JsonNode *json, uint32_t depth, uint64_t *ret);
 
-/* Bounded by UNIQUE_HASH_DEPTH. NOLINTNEXTLINE(misc-no-recursion) */
+/* The slot in `table` for the member whose name is `key`: empty, or that of an earlier duplicate. A
+ * slot is two words: half of the name's hash with the name's distance from the object, and what the
+ * member adds to the object's hash. */
+static size_t unique_member_slot(SchemaCheck *k, const JsonNode *object, const JsonNode *key,
+                                 uint64_t name, size_t table, size_t n_slots)
+{
+    size_t slot = (size_t)name & (n_slots - 1);
+
+    for (;; slot = (slot + 1) & (n_slots - 1)) {
+        uint64_t word = k->words[table + 2 * slot];
+
+        run_charge(k, 1);
+        if (word == 0 || k->n_steps_left <= 0 ||
+            (word >> 32 == name >> 32 &&
+             json_string_same(run_value(k, object + (word & UINT32_MAX)), run_value(k, key)))) {
+            return table + 2 * slot;
+        }
+    }
+}
+
+/* The sum of the members' hashes, because members have no order; the last of duplicates counts.
+ * Bounded by UNIQUE_HASH_DEPTH. NOLINTNEXTLINE(misc-no-recursion) */
 static int unique_hash_object(SchemaCheck *k, const JsonNode *json, uint32_t depth, uint64_t *ret)
 {
-    uint64_t names[UNIQUE_HASH_MEMBERS] = {0};
-    uint64_t values[UNIQUE_HASH_MEMBERS] = {0};
+    uint32_t n = json->tag >> JSON_NODE_KIND_BITS;
     const JsonNode *end = json + json->skip;
-    uint64_t sum = JSON_OBJECT;
-    uint32_t n = 0;
+    size_t n_before = k->n_words;
+    size_t n_slots = 4;
+    size_t table;
+    int r;
 
-    *ret = sum;
-    if ((json->tag >> JSON_NODE_KIND_BITS) > UNIQUE_HASH_MEMBERS) {
-        return 0;
+    *ret = JSON_OBJECT;
+    while (n_slots < (size_t)n * 2) {
+        n_slots *= 2;
     }
-    for (const JsonNode *key = json + 1; key < end; key += 1 + key[1].skip, n++) {
-        int r = unique_hash_string(k, key, &names[n]);
+    r = run_push_words(k, 2 * n_slots, &table);
+    for (const JsonNode *key = json + 1; r == 0 && key < end; key += 1 + key[1].skip) {
+        uint64_t name = equals_hash_string(run_value(k, key));
+        uint64_t value = 0;
+        size_t slot;
 
-        if (r == 0) {
-            r = unique_hash(k, key + 1, depth + 1, &values[n]);
-        }
-        if (r != 0) {
-            return err_pass(r);
-        }
+        run_charge(k, 2 + (key->size >> 3));
+        r = unique_hash(k, key + 1, depth + 1, &value);
+        slot = unique_member_slot(k, json, key, name, table, n_slots);
+        value = unique_mix(name, value);
+        *ret += value - k->words[slot + 1];
+        k->words[slot] = (name >> 32 << 32) | (uint64_t)(key - json);
+        k->words[slot + 1] = value;
     }
-    for (uint32_t i = 0; i < n; i++) {
-        bool is_overridden = false;
-
-        for (uint32_t later = i + 1; later < n; later++) {
-            is_overridden |= names[i] == names[later];
-        }
-        /* A sum, because members have no order. */
-        sum += is_overridden ? 0 : unique_mix(names[i], values[i]);
-    }
-    *ret = sum;
-    return 0;
+    k->n_words = n_before;
+    return r;
 }
 
 /* Bounded by UNIQUE_HASH_DEPTH. NOLINTNEXTLINE(misc-no-recursion) */
@@ -102,12 +104,18 @@ static int unique_hash(SchemaCheck *k, const JsonNode *json, uint32_t depth, uin
     const JsonNode *end = json + json->skip;
     uint64_t h;
 
+    run_charge(k, 1);
+    if (k->n_steps_left <= 0) {
+        return SCHEMA_E_LIMIT;
+    }
     switch (kind) {
     case JSON_NUMBER:
         *ret = unique_hash_number(k, json);
         return 0;
     case JSON_STRING:
-        return unique_hash_string(k, json, ret);
+        run_charge(k, json->size >> 3);
+        *ret = equals_hash_string(run_value(k, json));
+        return 0;
     case JSON_ARRAY:
         h = unique_mix(JSON_ARRAY, json->tag >> JSON_NODE_KIND_BITS);
         for (const JsonNode *at = json + 1; depth < UNIQUE_HASH_DEPTH && at < end; at += at->skip) {
@@ -115,7 +123,7 @@ static int unique_hash(SchemaCheck *k, const JsonNode *json, uint32_t depth, uin
             int r = unique_hash(k, at, depth + 1, &item);
 
             if (r != 0) {
-                return err_pass(r);
+                return r;
             }
             h = unique_mix(h, item);
         }
@@ -130,38 +138,31 @@ static int unique_hash(SchemaCheck *k, const JsonNode *json, uint32_t depth, uin
     }
 }
 
-/* Compares two items and charges for it; *ret_r is SCHEMA_E_LIMIT when there is nothing left to pay
- * with. */
-static bool unique_equal(SchemaCheck *k, const JsonNode *a, const JsonNode *b, int *ret_r)
-{
-    k->n_steps_left -= a->skip < b->skip ? a->skip : b->skip;
-    if (k->n_steps_left <= 0) {
-        *ret_r = SCHEMA_E_LIMIT;
-        return false;
-    }
-    return json_equals(run_value(k, a), run_value(k, b));
-}
-
 static int unique_pairwise(SchemaCheck *k, const JsonNode *array, uint32_t *ret_first,
                            uint32_t *ret_second)
 {
     const JsonNode *end = array + array->skip;
     uint32_t i = 0;
-    int r = 0;
 
     for (const JsonNode *a = array + 1; a < end; a += a->skip, i++) {
         uint32_t j = i + 1;
 
         for (const JsonNode *b = a + a->skip; b < end; b += b->skip, j++) {
-            if ((a->tag & JSON_NODE_KIND_MASK) == (b->tag & JSON_NODE_KIND_MASK) &&
-                unique_equal(k, a, b, &r)) {
+            int r = (a->tag & JSON_NODE_KIND_MASK) == (b->tag & JSON_NODE_KIND_MASK)
+                        ? run_same(k, run_value(k, a), run_value(k, b))
+                        : SCHEMA_E_INVALID;
+
+            if (r == 0) {
                 *ret_first = i;
                 *ret_second = j;
                 return SCHEMA_E_INVALID;
             }
+            if (r != SCHEMA_E_INVALID) {
+                return r;
+            }
         }
     }
-    return r;
+    return 0;
 }
 
 /* A slot holds 32 bits of the hash and, from 1, the item's distance from the array in nodes. */
@@ -169,21 +170,24 @@ static int unique_by_hash(SchemaCheck *k, const JsonNode *array, size_t table, s
                           uint32_t *ret_first, uint32_t *ret_second)
 {
     const JsonNode *end = array + array->skip;
-    int r = 0;
 
     for (const JsonNode *at = array + 1; at < end; at += at->skip) {
         uint64_t hash = 0;
         size_t slot;
+        int r = unique_hash(k, at, 0, &hash);
 
-        r = unique_hash(k, at, 0, &hash);
         if (r != 0) {
-            return err_pass(r);
+            return r;
         }
         slot = (size_t)hash & (n_slots - 1);
         for (; k->words[table + slot] != 0; slot = (slot + 1) & (n_slots - 1)) {
             const JsonNode *other = array + (k->words[table + slot] & UINT32_MAX);
 
-            if (k->words[table + slot] >> 32 == hash >> 32 && unique_equal(k, other, at, &r)) {
+            run_charge(k, 1);
+            r = k->words[table + slot] >> 32 == hash >> 32
+                    ? run_same(k, run_value(k, other), run_value(k, at))
+                    : SCHEMA_E_INVALID;
+            if (r == 0) {
                 uint32_t i = 0;
 
                 for (const JsonNode *p = array + 1; p <= at; p += p->skip, i++) {
@@ -192,8 +196,8 @@ static int unique_by_hash(SchemaCheck *k, const JsonNode *array, size_t table, s
                 *ret_second = i - 1;
                 return SCHEMA_E_INVALID;
             }
-            if (r != 0) {
-                return r;
+            if (r != SCHEMA_E_INVALID || k->n_steps_left <= 0) {
+                return r != SCHEMA_E_INVALID ? r : SCHEMA_E_LIMIT;
             }
         }
         k->words[table + slot] = (hash >> 32 << 32) | (uint64_t)(at - array);
@@ -217,6 +221,7 @@ int run_unique(SchemaCheck *k, const JsonNode *array, uint32_t *ret_first, uint3
     while (n_slots < (size_t)n * 2) {
         n_slots *= 2;
     }
+    run_charge(k, n_slots / 8);
     r = run_push_words(k, n_slots, &table);
     if (r != 0) {
         return err_pass(r);

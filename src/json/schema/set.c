@@ -74,6 +74,10 @@ int schema_set_add(SchemaSet *set, Span uri, Span text, Diag *reterr_diag)
     int r;
 
     uri_split_fragment(uri, &uri, &fragment);
+    r = uri_resolve(&set->arena, SPAN(""), uri, &uri);
+    if (r != 0) {
+        return err_pass(r);
+    }
     if (schema_set_find(set, uri, &entry.text)) {
         return diag_set(reterr_diag, SCHEMA_E_DUPLICATE, "%.*s is registered already", (int)uri.n,
                         uri.p);

@@ -1,13 +1,15 @@
 /* json/schema/strtable.h: a fixed set of strings, looked up by their first and last eight bytes.
  *
  * Property names and enum values are mostly shorter than 17 bytes; for those the two words and the
- * length are the whole string, and a look-up is one hash, one compare, no loop over bytes. Built
- * once, read by many. Thread: any.
+ * length are the whole string, and a look-up is one hash, one compare, no loop over bytes. Sets
+ * that this serves badly (long strings that differ in the middle, or chosen to collide) get a table
+ * by a keyed hash of the whole string instead. Built once, read by many. Thread: any.
  */
 #pragma once
 
 #include "base/arena.h"
 #include "base/compiler.h"
+#include "base/hash.h"
 #include "base/span.h"
 
 #include <stdbool.h>
@@ -28,6 +30,10 @@ typedef struct StrTable {
     uint64_t seed;
     uint32_t shift; /* 64 - log2(number of slots) */
     uint32_t mask;
+    const StrSlot *hashed; /* NULL, or the table by hash; slots is then empty, so that the first
+                            * look never settles anything and need not know */
+    HashSeed hash_seed;
+    uint32_t hashed_mask;
 } StrTable;
 
 #define STRTABLE_NONE UINT32_MAX
@@ -38,7 +44,8 @@ typedef struct StrTable {
 #define STRTABLE_LITTLE_ENDIAN 0
 #endif
 
-/* Builds a table of n distinct strings, which are borrowed for the table's life. 0, -ENOMEM. */
+/* Builds a table of n strings, which are borrowed for the table's life; of equal ones the first
+ * counts. 0, -ENOMEM. */
 int strtable_build(StrTable *ret, Arena *arena, const Span *strings, uint32_t n);
 
 typedef struct StrKey {

@@ -1,6 +1,7 @@
 #include "json/schema/uri.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -117,6 +118,29 @@ static size_t uri_put(char *out, size_t n, Span s)
     return n + s.n;
 }
 
+/* An absolute reference: only its path is tidied. */
+static int uri_tidy(Arena *arena, Span uri, UriParts parts, Span *ret)
+{
+    Span copy;
+    char *path;
+    size_t before = parts.scheme.n + parts.authority.n;
+    size_t n;
+
+    *ret = uri;
+    if (parts.path.n == 0 || memchr(parts.path.p, '.', parts.path.n) == NULL) {
+        return 0;
+    }
+    copy = arena_copy(arena, uri);
+    if (copy.p == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    path = (char *)(uintptr_t)copy.p + before;
+    n = uri_remove_dots(path, parts.path.n);
+    n = uri_put(path, n, parts.query);
+    *ret = span_make(copy.p, before + n);
+    return 0;
+}
+
 int uri_resolve(Arena *arena, Span base, Span ref, Span *ret)
 {
     UriParts b = uri_split(base);
@@ -125,7 +149,10 @@ int uri_resolve(Arena *arena, Span base, Span ref, Span *ret)
     size_t n = 0;
     size_t path;
 
-    if (r.scheme.n > 0 || base.n == 0 || ref.n == 0) {
+    if (r.scheme.n > 0) {
+        return uri_tidy(arena, ref, r, ret);
+    }
+    if (base.n == 0 || ref.n == 0) {
         *ret = ref.n == 0 ? base : ref;
         return 0;
     }

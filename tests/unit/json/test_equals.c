@@ -1,5 +1,5 @@
 /* Deep equality: by value, whatever the spelling and the order of members, in bounded time. */
-#include "json/json.h"
+#include "json/equals.h"
 
 #include "support/cmocka.h"
 
@@ -155,6 +155,82 @@ static void members_in_another_order_are_equal_up_to_the_bound_of_work(void **st
     assert_false(equal_members(20000, true));
 }
 
+static int members_within(size_t n, bool backwards, int64_t n_steps)
+{
+    char *a = members(n, false);
+    char *b = members(n, backwards);
+    EqualsScratch scratch = {NULL, 0, 0};
+    Parsed p;
+    Parsed q;
+    int r;
+
+    parsed_init(&p, span_from_str(a), NULL);
+    parsed_init(&q, span_from_str(b), NULL);
+    r = equals_within(p.root, q.root, &scratch, &n_steps);
+    equals_scratch_deinit(&scratch);
+    parsed_free(&p);
+    parsed_free(&q);
+    free(a);
+    free(b);
+    return r;
+}
+
+/* Where there is a scratch and a budget, order does not matter, and no answer is guessed. */
+static void large_objects_are_equal_or_different_or_too_much_work(void **state)
+{
+    (void)state;
+    assert_int_equal(members_within(20000, true, 20000 * 50), 0);
+    assert_int_equal(members_within(20000, true, 20000), EQUALS_E_LIMIT);
+    assert_int_equal(members_within(20000, false, 20000 * 10), 0);
+    assert_int_equal(members_within(20000, false, 20000), EQUALS_E_LIMIT);
+}
+
+static void duplicates_in_large_objects_count_by_their_last(void **state)
+{
+    static const struct {
+        const char *first;
+        const char *last;
+        int outcome;
+    } cases[] = {
+        {"\"a\":1", "\"z\":2", 0},
+        {"\"z\":2", "\"a\":1", 0},
+        {"\"a\":1", "\"z\":3", EQUALS_E_DIFFERENT},
+        {"\"a\":1", "\"y\":2", EQUALS_E_DIFFERENT},
+        {"\"z\":5,\"a\":1", "\"\\u007a\":2", 0},
+        {"\"z\":2,\"a\":1", "\"z\":5", EQUALS_E_DIFFERENT},
+        {"\"a\":1", "\"z\":2,\"y\":0", EQUALS_E_DIFFERENT},
+    };
+    char a[512];
+    char b[512];
+
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(cases); i++) {
+        EqualsScratch scratch = {NULL, 0, 0};
+        int64_t n_steps = 100000;
+        Parsed p;
+        Parsed q;
+
+        (void)snprintf(a, sizeof(a),
+                       "{\"z\":2,\"a\":1,\"k1\":1,\"k2\":1,\"k3\":1,\"k4\":1,\"k5\":1,"
+                       "\"k6\":1,\"k7\":1,\"k8\":1,\"k9\":1,\"k10\":1,\"k11\":1,"
+                       "\"k12\":1,\"k13\":1,\"k14\":1,\"k15\":{\"x\":1}}");
+        (void)snprintf(b, sizeof(b),
+                       "{%s,\"k15\":{\"x\":1.0},\"k14\":1,\"k13\":1,\"k12\":1,"
+                       "\"k11\":1,\"k10\":1,\"k9\":1,\"k8\":1,\"k7\":1,\"k6\":1,"
+                       "\"k5\":1,\"k4\":1,\"k3\":1,\"k2\":1,\"k1\":1,%s}",
+                       cases[i].first, cases[i].last);
+        parsed_init(&p, span_from_str(a), NULL);
+        parsed_init(&q, span_from_str(b), NULL);
+        if (equals_within(p.root, q.root, &scratch, &n_steps) != cases[i].outcome ||
+            equals_within(q.root, p.root, &scratch, &n_steps) != cases[i].outcome) {
+            fail_msg("%s", b);
+        }
+        equals_scratch_deinit(&scratch);
+        parsed_free(&p);
+        parsed_free(&q);
+    }
+}
+
 /* Each level holds its successor once and shadows it twice: were the last of the duplicates
  * compared for each of them, 400 levels would take 3^400 steps. The leaf makes every visit dear. */
 static char *shadowed(size_t n, bool turned)
@@ -233,6 +309,8 @@ int main(void)
         cmocka_unit_test(duplicates_in_the_same_order_are_compared_pair_by_pair),
         cmocka_unit_test(values_inside_one_text_can_be_compared),
         cmocka_unit_test(members_in_another_order_are_equal_up_to_the_bound_of_work),
+        cmocka_unit_test(large_objects_are_equal_or_different_or_too_much_work),
+        cmocka_unit_test(duplicates_in_large_objects_count_by_their_last),
         cmocka_unit_test(nested_duplicates_cost_no_more_than_their_text),
         cmocka_unit_test(deep_values_are_compared_by_value_up_to_the_limit_and_by_bytes_beyond),
     };

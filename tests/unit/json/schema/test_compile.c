@@ -21,6 +21,9 @@ static const CompileCase compile_cases[] = {
      "/maxItems: expected a whole number from 0, got 1.5"},
     {"{\"minimum\":\"1\"}", SCHEMA_E_MALFORMED, "/minimum: expected a number, got string"},
     {"{\"multipleOf\":0}", SCHEMA_E_MALFORMED, "/multipleOf: must be greater than 0, got 0"},
+    {"{\"multipleOf\":0.0e9}", SCHEMA_E_MALFORMED, "/multipleOf: must be greater than 0"},
+    {"{\"multipleOf\":-1e-400}", SCHEMA_E_MALFORMED, "/multipleOf: must be greater than 0"},
+    {"{\"minLength\":-1e-400}", SCHEMA_E_MALFORMED, "/minLength: expected a whole number from 0"},
     {"{\"pattern\":\"(\"}", SCHEMA_E_MALFORMED,
      "/pattern: not a regular expression: missing closing parenthesis"},
     {"{\"patternProperties\":{\"[\":true}}", SCHEMA_E_MALFORMED,
@@ -37,7 +40,7 @@ static const CompileCase compile_cases[] = {
     {"{\"enum\":{}}", SCHEMA_E_MALFORMED, "/enum: expected an array, got object"},
     {"{\"$ref\":1}", SCHEMA_E_MALFORMED, "/$ref: expected a string, got number"},
     {"{\"$id\":\"a#b\"}", SCHEMA_E_MALFORMED, "/$id: must not have a fragment"},
-    {"[]", SCHEMA_E_MALFORMED, ": expected a schema (an object, true or false), got array"},
+    {"[]", SCHEMA_E_MALFORMED, "expected a schema (an object, true or false), got array"},
     {"{\"$defs\":{\"unused\":{\"type\":\"x\"}}}", SCHEMA_E_MALFORMED,
      "/$defs/unused/type: \"x\" is no type"},
     {"{\"$ref\":\"#/$defs/a\"}", SCHEMA_E_UNRESOLVED, "/$ref: there is nothing at #/$defs/a"},
@@ -47,10 +50,38 @@ static const CompileCase compile_cases[] = {
     {"{\"$schema\":\"http://json-schema.org/draft-04/schema#\"}", SCHEMA_E_DIALECT,
      "/$schema: the dialect http://json-schema.org/draft-04/schema# is unknown; 2020-12 and "
      "draft-07 are"},
-    {"{\"$ref\":\"#\"}", SCHEMA_E_LOOP, ": refers to itself for the same value, without end"},
+    {"{\"$ref\":\"#\"}", SCHEMA_E_LOOP, "refers to itself for the same value, without end"},
     {"{\"$defs\":{\"a\":{\"allOf\":[{\"$ref\":\"#/$defs/b\"}]},\"b\":{\"not\":{\"$ref\":\"#/$defs/"
      "a\"}}}}",
      SCHEMA_E_LOOP, "refers to itself for the same value, without end"},
+    /* What only a reference makes a schema is held to the same shapes. */
+    {"{\"$ref\":\"#/x\",\"x\":{\"properties\":[1]}}", SCHEMA_E_MALFORMED,
+     "/x/properties: expected an object of schemas, got array"},
+    {"{\"$ref\":\"#/x\",\"x\":{\"patternProperties\":[1]}}", SCHEMA_E_MALFORMED,
+     "/x/patternProperties: expected an object of schemas, got array"},
+    {"{\"$ref\":\"#/x\",\"x\":{\"anyOf\":7}}", SCHEMA_E_MALFORMED,
+     "/x/anyOf: expected an array of one or more schemas"},
+    {"{\"$ref\":\"#/x\",\"x\":{\"oneOf\":7}}", SCHEMA_E_MALFORMED, "/x/oneOf: expected an array"},
+    {"{\"$ref\":\"#/x\",\"x\":{\"allOf\":7}}", SCHEMA_E_MALFORMED, "/x/allOf: expected an array"},
+    {"{\"$ref\":\"#/x\",\"x\":{\"prefixItems\":7}}", SCHEMA_E_MALFORMED,
+     "/x/prefixItems: expected an array"},
+    {"{\"$ref\":\"#/x\",\"x\":{\"prefixItems\":{\"a\":{}}}}", SCHEMA_E_MALFORMED,
+     "/x/prefixItems: expected an array"},
+    {"{\"$ref\":\"#/x\",\"x\":{\"items\":[{}]}}", SCHEMA_E_MALFORMED,
+     "/x/items: expected a schema (an object, true or false), got array"},
+    {"{\"$ref\":\"#/const/a\",\"const\":{\"a\":{\"not\":{\"if\":1}}}}", SCHEMA_E_MALFORMED,
+     "/const/a/not/if: expected a schema"},
+    {"{\"$ref\":\"#/enum/1\",\"enum\":[1,{\"properties\":[1]}]}", SCHEMA_E_MALFORMED,
+     "/enum/1/properties: expected an object of schemas"},
+    {"{\"$ref\":\"#/x\",\"x\":7}", SCHEMA_E_MALFORMED, "/x: expected a schema"},
+    {"{\"$defs\":{\"a\":{\"$id\":\"http://x/y\"},\"b\":{\"$id\":\"http://x/y\"}}}",
+     SCHEMA_E_MALFORMED, "/$id: http://x/y is the URI of another subschema already"},
+    {"{\"$id\":\"http://x/y\",\"$defs\":{\"a\":{\"$id\":\"y\"}}}", SCHEMA_E_MALFORMED,
+     "/$defs/a/$id: http://x/y is the URI of another subschema already"},
+    {"{\"$anchor\":\"a\",\"not\":{\"$anchor\":\"a\"}}", SCHEMA_E_MALFORMED,
+     "/not/$anchor: a names another subschema already"},
+    {"{\"$anchor\":\"a\",\"not\":{\"$dynamicAnchor\":\"a\"}}", SCHEMA_E_MALFORMED,
+     "/not/$dynamicAnchor: a names another subschema already"},
     {"{", SCHEMA_E_SYNTAX, ""},
 };
 
@@ -70,6 +101,25 @@ static void a_bad_schema_is_refused_with_its_path(void **state)
         /* The words are optional. */
         assert_int_equal(schema_new(&schema, span_from_str(c->schema), NULL, NULL), c->outcome);
     }
+}
+
+static void numbers_of_keywords_are_exact(void **state)
+{
+    SchemaTesting t;
+
+    (void)state;
+    /* Far below the smallest double, and still greater than 0. */
+    testing_open(&t, "{\"multipleOf\":1e-400}", NULL);
+    assert_int_equal(testing_check(&t, "3e-400"), 0);
+    assert_int_equal(testing_check(&t, "1"), 0);
+    assert_int_equal(testing_check(&t, "15e-401"), SCHEMA_E_INVALID);
+    testing_close(&t);
+    testing_open(&t, "{\"minLength\":-0,\"maxItems\":-0.0,\"maxProperties\":0e7}", NULL);
+    assert_int_equal(testing_check(&t, "\"\""), 0);
+    assert_int_equal(testing_check(&t, "[]"), 0);
+    assert_int_equal(testing_check(&t, "[1]"), SCHEMA_E_INVALID);
+    assert_int_equal(testing_check(&t, "{\"a\":1}"), SCHEMA_E_INVALID);
+    testing_close(&t);
 }
 
 static void depth_and_number_of_subschemas_are_bounded(void **state)
@@ -223,15 +273,47 @@ static void running_out_of_memory_leaks_nothing(void **state)
     test_oom_sweep(oom_scenario, NULL);
 }
 
+/* More patterns than the list first has room for, and "$defs" large enough to be indexed. The
+ * filler, *context bytes of it, moves the places where the arena needs another block. */
+static int oom_large_scenario(void *context)
+{
+    const int *n_filler = context;
+    char text[16384];
+    Schema *schema = NULL;
+    size_t n = (size_t)snprintf(text, sizeof(text),
+                                "{\"$ref\":\"#/$defs/p~00\",\"$id\":\"http://x/./y/../z\","
+                                "\"title\":\"%*s\",\"$defs\":{\"\":true",
+                                *n_filler, "");
+    int r;
+
+    for (int i = 0; i < 40; i++) {
+        n += (size_t)snprintf(text + n, sizeof(text) - n, ",\"p~%d\":{\"pattern\":\"^%d\"}", i, i);
+    }
+    (void)snprintf(text + n, sizeof(text) - n, "}}");
+    r = schema_new(&schema, span_from_str(text), NULL, NULL);
+    (void)schema_free(schema);
+    return r;
+}
+
+static void running_out_of_memory_frees_every_pattern(void **state)
+{
+    (void)state;
+    for (int n_filler = 0; n_filler < 8192; n_filler += 1024) {
+        test_oom_sweep(oom_large_scenario, &n_filler);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_bad_schema_is_refused_with_its_path),
+        cmocka_unit_test(numbers_of_keywords_are_exact),
         cmocka_unit_test(depth_and_number_of_subschemas_are_bounded),
         cmocka_unit_test(the_default_dialect_is_an_option),
         cmocka_unit_test(a_set_refuses_bad_json_and_duplicates),
         cmocka_unit_test(a_vocabulary_that_must_be_known_is),
         cmocka_unit_test(running_out_of_memory_leaks_nothing),
+        cmocka_unit_test(running_out_of_memory_frees_every_pattern),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

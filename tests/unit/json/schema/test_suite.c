@@ -164,6 +164,21 @@ static void suite_run_wrapped(SuiteRun *run, JsonValue group, JsonValue test, si
     bytes_deinit(&text);
 }
 
+static void suite_run_wraps(SuiteRun *run, JsonValue group, JsonValue test)
+{
+    JsonValue schema;
+
+    assert_true(json_get(group, SPAN("schema"), &schema));
+    if (run->is_optional || !suite_can_be_wrapped(json_span(schema))) {
+        return;
+    }
+    for (size_t i = 0; i < TW_ARRAY_SIZE(wraps); i++) {
+        if (!wraps[i].is_modern || run->dialect == SCHEMA_DIALECT_2020_12) {
+            suite_run_wrapped(run, group, test, i);
+        }
+    }
+}
+
 static void suite_run_group(SuiteRun *run, JsonValue group)
 {
     SchemaOptions options = {
@@ -197,12 +212,7 @@ static void suite_run_group(SuiteRun *run, JsonValue group)
                            : outcome == 0 ? "accepted, but is invalid"
                                           : "refused, but is valid");
         }
-        for (size_t i = 0; !run->is_optional && i < TW_ARRAY_SIZE(wraps); i++) {
-            if (suite_can_be_wrapped(json_span(text)) &&
-                (!wraps[i].is_modern || run->dialect == SCHEMA_DIALECT_2020_12)) {
-                suite_run_wrapped(run, group, it.value, i);
-            }
-        }
+        suite_run_wraps(run, group, it.value);
     }
     (void)schema_free(schema);
 }
