@@ -5,7 +5,8 @@
 # A layer's tests link only what the layer itself may use, so that a forbidden
 # call is a link error and not a matter of taste.
 
-set(TW_TEST_TIMEOUT 120)
+# The slowest test takes 80 s, under the thread sanitizer.
+set(TW_TEST_TIMEOUT 300)
 
 function(tw_layer name)
     cmake_parse_arguments(ARG "" "" "SOURCES;USES;TESTS" ${ARGN})
