@@ -49,7 +49,10 @@ static Span uri_take(Span *rest, size_t n)
 {
     Span head = span_make(rest->p, n);
 
-    *rest = span_make(rest->p + n, rest->n - n);
+    /* An empty reference may have no bytes to point at. */
+    if (n > 0) {
+        *rest = span_make(rest->p + n, rest->n - n);
+    }
     return head;
 }
 
