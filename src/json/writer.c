@@ -144,32 +144,30 @@ void json_write_raw(JsonWriter *w, Span json)
     writer_append(w, json.p, json.n);
 }
 
-void json_write_uint(JsonWriter *w, uint64_t value)
+static void writer_integer(JsonWriter *w, uint64_t magnitude, bool is_negative)
 {
     char digits[20];
     size_t n = sizeof(digits);
 
     do {
-        digits[--n] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value > 0);
+        digits[--n] = (char)('0' + magnitude % 10);
+        magnitude /= 10;
+    } while (magnitude > 0);
+    if (is_negative) {
+        digits[--n] = '-';
+    }
     json_write_raw(w, span_make(digits + n, sizeof(digits) - n));
+}
+
+void json_write_uint(JsonWriter *w, uint64_t value)
+{
+    writer_integer(w, value, false);
 }
 
 void json_write_int(JsonWriter *w, int64_t value)
 {
-    char digits[20];
-    size_t n = sizeof(digits);
-    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-
-    do {
-        digits[--n] = (char)('0' + rest % 10);
-        rest /= 10;
-    } while (rest > 0);
-    if (value < 0) {
-        digits[--n] = '-';
-    }
-    json_write_raw(w, span_make(digits + n, sizeof(digits) - n));
+    /* Negated as unsigned: INT64_MIN has no positive twin. */
+    writer_integer(w, value < 0 ? 0 - (uint64_t)value : (uint64_t)value, value < 0);
 }
 
 void json_write_bool(JsonWriter *w, bool flag)

@@ -534,6 +534,27 @@ static void writer_composes_in_place(void **state)
     ndjson_writer_deinit(&writer);
 }
 
+/* What feed promises, at the one size where it is tight: a message of the maximal length and its CR
+ * are waiting for the newline. */
+static void a_full_read_is_accepted_behind_the_longest_unfinished_line(void **state)
+{
+    char *ahead = calloc(1, INQ_AHEAD_BYTES);
+    NdjsonReader reader;
+    Span message;
+
+    (void)state;
+    assert_non_null(ahead);
+    ndjson_reader_init(&reader, 8);
+    assert_int_equal(ndjson_reader_feed(&reader, "[1,2,34]\r", 9), 0);
+    assert_int_equal(ndjson_reader_next(&reader, &message), NDJSON_E_AGAIN);
+    ahead[0] = '\n';
+    assert_int_equal(ndjson_reader_feed(&reader, ahead, INQ_AHEAD_BYTES), 0);
+    assert_int_equal(ndjson_reader_next(&reader, &message), 0);
+    assert_int_equal(message.n, 8);
+    ndjson_reader_deinit(&reader);
+    free(ahead);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -552,6 +573,7 @@ int main(void)
         cmocka_unit_test(a_failed_feed_can_be_repeated),
         cmocka_unit_test(writer_frames_and_refuses),
         cmocka_unit_test(writer_composes_in_place),
+        cmocka_unit_test(a_full_read_is_accepted_behind_the_longest_unfinished_line),
     };
 
     return cmocka_run_group_tests_name("frame/ndjson", tests, NULL, NULL);
