@@ -64,3 +64,21 @@ void diag_set_field(Diag *d, const char *format, ...)
         va_end(args);
     }
 }
+
+void diag_prefix(Diag *d, const char *format, ...)
+{
+    char front[DIAG_MESSAGE_SIZE];
+    char words[DIAG_MESSAGE_SIZE];
+    va_list args;
+    Diag joined;
+
+    if (d == NULL) {
+        return;
+    }
+    va_start(args, format);
+    diag_format(front, sizeof(front), format, args);
+    va_end(args);
+    memcpy(words, d->message, sizeof(words));
+    (void)diag_set(&joined, d->code, "%s%s", front, words);
+    memcpy(d->message, joined.message, sizeof(d->message));
+}

@@ -35,3 +35,7 @@ void diag_set_place(Diag *d, const char *text, size_t n, size_t offset);
 
 /* Adds the name or pointer of the field concerned; cut if too long. */
 TW_PRINTF(2, 3) void diag_set_field(Diag *d, const char *format, ...);
+
+/* Puts text in front of the message, such as the file and line it is about; what no longer fits is
+ * cut at the end. */
+TW_PRINTF(2, 3) void diag_prefix(Diag *d, const char *format, ...);

@@ -48,6 +48,44 @@
 #define LIMIT_MCP_REQUEST_BYTES  ((size_t)1024 * 1024)
 #define LIMIT_MCP_RESPONSE_BYTES ((size_t)10 * 1024 * 1024)
 
+/* Calls of one session in flight, and the token bucket of its rate, as the toolkit server states
+ * them. */
+#define LIMIT_CALLS_IN_FLIGHT 128
+#define LIMIT_RATE_BURST      1000
+#define LIMIT_RATE_PER_S      100
+
+/* A tool call, until progress moves its end, and at the very most. Clients are seen to give up at
+ * 60 s of silence; what reports progress may well be a long build. */
+#define LIMIT_CALL_MS     30000
+#define LIMIT_CALL_MAX_MS ((int64_t)60 * 60 * 1000)
+
+/* What calls in flight get to finish when the session ends. */
+#define LIMIT_DRAIN_MS 30000
+
+/* Tools, resources, templates or prompts of one router, each; a session lists them all. */
+#define LIMIT_ROUTER_ENTRIES 65536
+
+/* How long a client may take to come back with the answers to our questions: a person reads them.
+ * The state that it brings back holds the answers of earlier rounds, and is bounded too. */
+#define LIMIT_MCP_STATE_MS    ((int64_t)10 * 60 * 1000)
+#define LIMIT_MCP_STATE_BYTES ((size_t)256 * 1024)
+
+/* Subscriptions of one session, and the URIs that they name. */
+#define LIMIT_MCP_LISTENS    64
+#define LIMIT_MCP_SUBSCRIBED 1024
+
+/* Our side as a client: requests open at once, rounds of input for one call, silence that makes a
+ * probed server a legacy one, silence that ends a request. */
+#define LIMIT_MCP_CLIENT_OPEN       1024
+#define LIMIT_MCP_ROUNDS            10
+#define LIMIT_MCP_PROBE_MS          5000
+#define LIMIT_MCP_CLIENT_REQUEST_MS 60000
+
+/* Output that waits for a peer: reading from it stops above the first, and the session ends above
+ * the second, which answers of calls in flight can still reach. */
+#define LIMIT_OUTPUT_PAUSE_BYTES ((size_t)1024 * 1024)
+#define LIMIT_OUTPUT_BYTES       ((size_t)64 * 1024 * 1024)
+
 /* Pipe message; equality passes. */
 #define LIMIT_PIPE_MESSAGE_BYTES 16777216
 

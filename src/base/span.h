@@ -18,6 +18,12 @@ typedef struct Span {
 /* A string literal as a Span: SPAN("tools/call"). */
 #define SPAN(literal) ((Span){(literal), sizeof(literal) - 1})
 
+/* The same as an initialiser, for constant tables, where C wants no compound literal. */
+#define SPAN_INIT(literal)                                                                         \
+    {                                                                                              \
+        (literal), sizeof(literal) - 1                                                             \
+    }
+
 TW_INLINE Span span_make(const char *p, size_t n)
 {
     return (Span){p, n};

@@ -95,6 +95,28 @@ static void message_that_just_fits_is_not_cut_and_one_more_is(void **state)
     assert_string_equal(d.message + DIAG_MESSAGE_SIZE - 5, "a...");
 }
 
+static void prefix_stands_in_front_and_keeps_the_place(void **state)
+{
+    char text[DIAG_MESSAGE_SIZE];
+    Diag d;
+
+    (void)state;
+    (void)diag_set(&d, 7, "wrong %d", 5);
+    diag_set_place(&d, "a\nb", 3, 2);
+    diag_prefix(&d, "%s:%u: ", "file", d.line);
+    assert_string_equal(d.message, "file:2: wrong 5");
+    assert_int_equal(d.code, 7);
+    assert_int_equal(d.offset, 2);
+    memset(text, 'a', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    (void)diag_set(&d, 7, "%s", text);
+    diag_prefix(&d, "front ");
+    assert_int_equal(strlen(d.message), DIAG_MESSAGE_SIZE - 1);
+    assert_int_equal(strncmp(d.message, "front aaa", 9), 0);
+    assert_string_equal(d.message + DIAG_MESSAGE_SIZE - 5, "a...");
+    diag_prefix(NULL, "nothing");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -103,6 +125,7 @@ int main(void)
         cmocka_unit_test(place_counts_lines_and_columns_from_one),
         cmocka_unit_test(long_message_is_cut_visibly_and_between_characters),
         cmocka_unit_test(message_that_just_fits_is_not_cut_and_one_more_is),
+        cmocka_unit_test(prefix_stands_in_front_and_keeps_the_place),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
