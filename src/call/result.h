@@ -1,0 +1,124 @@
+/* call/result.h: how a call ends. Filled by whoever answers, read by the door that asked.
+ *
+ * A CallResult owns nothing: every span is borrowed until call_finish returns. JSON is handed over
+ * in the form in which it is sent, so that a door splices it and never writes it again; it must be
+ * valid, compact (no raw newline) and complete. The big parts come in pieces, so that an answer
+ * that quotes its arguments needs no copy of them:
+ *
+ *     Span pieces[] = {SPAN("{\"type\":\"text\",\"text\":"), json_span(message), SPAN("}")};
+ *     CallResult result = CALL_RESULT_TOOL_PIECES(pieces, 3);
+ *
+ * call/answer.h builds results for those who have no JSON at hand. Thread: any.
+ */
+#pragma once
+
+#include "base/span.h"
+#include "json/json.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Why a call has no result. Each door maps them to its wire by one table. */
+typedef enum CallError {
+    CALL_ERROR_NONE,
+    CALL_ERROR_UNKNOWN_TOOL,
+    CALL_ERROR_UNKNOWN_PROMPT,
+    CALL_ERROR_UNKNOWN_RESOURCE,
+    CALL_ERROR_INVALID_ARGUMENTS, /* data: [{"path","message"}…] */
+    CALL_ERROR_INVALID_CURSOR,
+    CALL_ERROR_RATE,        /* over the rate; retry_after_ms says when to come back */
+    CALL_ERROR_BUSY,        /* too many calls of this session in flight */
+    CALL_ERROR_TIMEOUT,     /* the deadline passed; the work was told to stop */
+    CALL_ERROR_CANCELLED,   /* the asker took it back, or the hub stops */
+    CALL_ERROR_UNAVAILABLE, /* the program that has the tool is not there */
+    CALL_ERROR_BAD_RESULT,  /* the provider broke its own output schema */
+    CALL_ERROR_TOO_LARGE,   /* the result exceeds what the door may send */
+    CALL_ERROR_CANNOT_ASK,  /* the tool needs input that this asker cannot give */
+    CALL_ERROR_INTERNAL,
+    CALL_ERROR_OWN, /* the provider's own: wire_code, message and data are as it said */
+    CALL_N_ERRORS
+} CallError;
+
+typedef enum CallResultKind {
+    CALL_RESULT_ERROR,      /* error, message, data, retry_after_ms, wire_code */
+    CALL_RESULT_TOOL,       /* pieces: elements of `content`; structured, is_error, meta */
+    CALL_RESULT_RESOURCE,   /* pieces: elements of `contents`; ttl_ms, is_private */
+    CALL_RESULT_PROMPT,     /* pieces: elements of `messages`; description */
+    CALL_RESULT_COMPLETION, /* pieces: elements of `values`; total, has_more */
+    CALL_RESULT_LIST,       /* entries, next_cursor */
+    CALL_RESULT_EMPTY,      /* done, nothing to say (subscribe) */
+    CALL_RESULT_ASK,        /* asks, state: input is needed before it can go on */
+} CallResultKind;
+
+/* Kinds of content block that the pieces hold: doors of older revisions must replace some. */
+enum {
+    CALL_CONTENT_TEXT = 1u << 0,
+    CALL_CONTENT_IMAGE = 1u << 1,
+    CALL_CONTENT_AUDIO = 1u << 2,
+    CALL_CONTENT_RESOURCE = 1u << 3,
+    CALL_CONTENT_LINK = 1u << 4,
+    CALL_CONTENT_UNKNOWN = 1u << 5, /* the provider passed JSON on without looking */
+};
+
+/* What a provider may ask of the one who called. */
+typedef enum CallAskKind {
+    CALL_ASK_FORM,   /* message, schema: fill in a form */
+    CALL_ASK_URL,    /* message, url: consent to open a page */
+    CALL_ASK_SAMPLE, /* params: a whole sampling/createMessage params object */
+    CALL_ASK_ROOTS,  /* the folders that the asker works in */
+} CallAskKind;
+
+typedef struct CallAsk {
+    Span key; /* the provider's name for the answer; unique in the call */
+    CallAskKind kind;
+    Span message; /* text, not JSON */
+    Span schema;  /* JSON object */
+    Span url;     /* text */
+    Span params;  /* JSON object */
+} CallAsk;
+
+#define CALL_NO_TOTAL (-1.0)
+
+typedef struct CallResult {
+    CallResultKind kind;
+
+    /* JSON array elements with their commas, without the brackets. */
+    const Span *pieces;
+    size_t n_pieces;
+    uint32_t content_kinds; /* CALL_CONTENT_* */
+    Span structured;        /* one JSON value, or empty */
+    Span meta;              /* one JSON object for `_meta`, or empty */
+    bool is_error;          /* tool: it ran and failed */
+    bool is_private;        /* resource: must not be shared between users by a cache */
+    int64_t ttl_ms;         /* resource: how long it stays fresh; 0 not at all */
+    Span description;       /* prompt: text, not JSON; may be empty */
+    int64_t total;          /* completion: how many there are; < 0 unknown */
+    bool has_more;
+
+    const JsonValue *entries; /* list: canonical descriptions (router/router.h) */
+    size_t n_entries;
+    Span next_cursor; /* text; empty if this is the last page */
+
+    CallError error;
+    Span message; /* text, a sentence for people */
+    Span data;    /* one JSON value, or empty */
+    int wire_code;
+    int64_t retry_after_ms;
+
+    const CallAsk *asks;
+    size_t n_asks;
+    Span state; /* text that the provider wants to see again with the answers; may be empty */
+} CallResult;
+
+#define CALL_RESULT_NULL ((CallResult){.kind = CALL_RESULT_EMPTY})
+
+/* A tool's result that holds text blocks only. */
+#define CALL_RESULT_TOOL_PIECES(p, n)                                                              \
+    ((CallResult){.kind = CALL_RESULT_TOOL,                                                        \
+                  .pieces = (p),                                                                   \
+                  .n_pieces = (n),                                                                 \
+                  .content_kinds = CALL_CONTENT_TEXT})
+
+/* "unknown tool", "deadline passed"…: what to say where a provider gave no message. */
+const char *call_error_text(CallError error);
