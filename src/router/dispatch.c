@@ -1,0 +1,273 @@
+/* Where a call goes: admitted by the quota, found, checked, and then started (life.c), or answered
+ * here. */
+#include "router/router.h"
+
+#include <assert.h>
+
+#include "base/error.h"
+#include "router/cursor.h"
+#include "router/router_impl.h"
+
+/* Starts what was found, if a check of its arguments (r, faults) lets it. */
+static void router_start_checked(Router *router, Call *call, RouterEntry *entry, int r)
+{
+    if (r == 0) {
+        router_start(router, call, entry);
+    } else if (r == FAULTS_E_FOUND) {
+        CallResult bad = router_faults_result(&router->faults, CALL_ERROR_INVALID_ARGUMENTS);
+
+        router_end(call, &bad);
+    } else {
+        router_end_error(call, CALL_ERROR_INTERNAL);
+    }
+}
+
+static void router_dispatch_tool(Router *router, Call *call)
+{
+    RouterEntry *entry = map_get(&router->tables[ROUTER_TOOL].by_key, call->target);
+
+    if (entry == NULL) {
+        router_end_naming(router, call, CALL_ERROR_UNKNOWN_TOOL, call->target);
+        return;
+    }
+    router_start_checked(router, call, entry,
+                         router_faults_tool(&router->faults, entry->input, call->arguments));
+}
+
+static void router_dispatch_prompt(Router *router, Call *call)
+{
+    RouterEntry *entry = map_get(&router->tables[ROUTER_PROMPT].by_key, call->target);
+
+    if (entry == NULL) {
+        router_end_naming(router, call, CALL_ERROR_UNKNOWN_PROMPT, call->target);
+        return;
+    }
+    router_start_checked(router, call, entry,
+                         router_faults_prompt(&router->faults, entry->arguments, call->arguments));
+}
+
+/* The first template that has the call's target among its URIs, with the values in the call; NULL
+ * if there is none. 0, -ENOMEM. */
+static int router_find_template(Router *router, Call *call, RouterEntry **ret)
+{
+    const RouterTable *table = &router->tables[ROUTER_TEMPLATE];
+    size_t steps = URITEMPLATE_STEPS;
+
+    *ret = NULL;
+    for (size_t i = 0; i < table->n; i++) {
+        int r = uritemplate_match(table->entries[i]->template, call->target, &steps,
+                                  &call->kept_arena, &call->variables, &call->n_variables);
+
+        if (r == 0) {
+            *ret = table->entries[i];
+            return 0;
+        }
+        if (r != URITEMPLATE_E_MISMATCH) {
+            return err_fold(r);
+        }
+    }
+    return 0;
+}
+
+/* A resource, or else a template that covers it. */
+static int router_find_resource(Router *router, Call *call, RouterEntry **ret)
+{
+    *ret = map_get(&router->tables[ROUTER_RESOURCE].by_key, call->target);
+    return *ret != NULL ? 0 : router_find_template(router, call, ret);
+}
+
+static void router_dispatch_read(Router *router, Call *call)
+{
+    RouterEntry *entry;
+
+    if (router_find_resource(router, call, &entry) != 0) {
+        router_end_error(call, CALL_ERROR_INTERNAL);
+    } else if (entry == NULL) {
+        router_end_naming(router, call, CALL_ERROR_UNKNOWN_RESOURCE, call->target);
+    } else {
+        router_start(router, call, entry);
+    }
+}
+
+static void router_dispatch_subscribe(Router *router, Call *call)
+{
+    CallResult done = CALL_RESULT_NULL;
+    RouterEntry *entry;
+
+    if (router_find_resource(router, call, &entry) != 0) {
+        router_end_error(call, CALL_ERROR_INTERNAL);
+    } else if (entry == NULL) {
+        router_end_naming(router, call, CALL_ERROR_UNKNOWN_RESOURCE, call->target);
+    } else {
+        router_end(call, &done);
+    }
+}
+
+static bool router_has_argument(const RouterEntry *entry, Span name)
+{
+    if (entry->kind == ROUTER_TEMPLATE) {
+        return uritemplate_has(entry->template, name);
+    }
+    if (entry->arguments.node == NULL) {
+        return false;
+    }
+    for (JsonIter it = json_iter(entry->arguments); json_iter_next(&it);) {
+        JsonValue value;
+
+        if (json_get(it.value, SPAN("name"), &value) && json_string_equals(value, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void router_dispatch_complete(Router *router, Call *call)
+{
+    bool is_prompt = call->completion.is_prompt;
+    RouterKind kind = is_prompt ? ROUTER_PROMPT : ROUTER_TEMPLATE;
+    CallResult nothing = {.kind = CALL_RESULT_COMPLETION, .total = 0};
+    RouterEntry *entry = map_get(&router->tables[kind].by_key, call->target);
+
+    if (entry == NULL && !is_prompt && router_find_template(router, call, &entry) != 0) {
+        router_end_error(call, CALL_ERROR_INTERNAL);
+    } else if (entry == NULL) {
+        router_end_naming(router, call,
+                          is_prompt ? CALL_ERROR_UNKNOWN_PROMPT : CALL_ERROR_UNKNOWN_RESOURCE,
+                          call->target);
+    } else if (!router_has_argument(entry, call->completion.argument)) {
+        router_end_naming(router, call, CALL_ERROR_INVALID_ARGUMENTS, call->completion.argument);
+    } else if (!entry->completes) {
+        router_end(call, &nothing);
+    } else {
+        router_start(router, call, entry);
+    }
+}
+
+/* The first entry behind that serial number. */
+static size_t router_seek(const RouterTable *table, uint64_t serial)
+{
+    size_t low = 0;
+    size_t high = table->n;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (table->entries[middle]->serial <= serial) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static void router_dispatch_list(Router *router, Call *call, RouterKind kind)
+{
+    const RouterTable *table = &router->tables[kind];
+    CallResult page = {.kind = CALL_RESULT_LIST};
+    uint64_t serial = 0;
+    size_t start;
+    size_t n;
+
+    if (call->has_cursor &&
+        !router_cursor_read(&router->words, router->seed, kind, call->cursor, &serial)) {
+        router_end_error(call, CALL_ERROR_INVALID_CURSOR);
+        return;
+    }
+    start = router_seek(table, serial);
+    n = table->n - start;
+    bytes_clear(&router->words);
+    if (router->page_size > 0 && n > router->page_size) {
+        n = router->page_size;
+        if (router_cursor_write(&router->words, router->seed, kind,
+                                table->entries[start + n - 1]->serial) != 0) {
+            router_end_error(call, CALL_ERROR_INTERNAL);
+            return;
+        }
+    }
+    page.entries = n > 0 ? table->descriptions + start : NULL;
+    page.n_entries = n;
+    page.next_cursor = bytes_span(&router->words);
+    router_end(call, &page);
+}
+
+/* Takes a place in the quota, or ends the call. */
+static bool router_admit(Router *router, RouterQuota *quota, Call *call)
+{
+    CallResult refused = {.kind = CALL_RESULT_ERROR, .error = CALL_ERROR_BUSY};
+    int r;
+
+    if (quota == NULL) {
+        return true;
+    }
+    r = router_quota_enter(quota, router->now_ms, &refused.retry_after_ms);
+    if (r == 0) {
+        call->quota = quota;
+        return true;
+    }
+    if (r == ROUTER_QUOTA_E_RATE) {
+        refused.error = CALL_ERROR_RATE;
+    }
+    refused.message = span_from_str(call_error_text(refused.error));
+    router_end(call, &refused);
+    return false;
+}
+
+void router_dispatch(Router *router, RouterQuota *quota, Call *call)
+{
+    assert(!call->running && call->verb < CALL_N_VERBS);
+    call->host = &router_host;
+    call->router = router;
+    call->running = true;
+    if (!router_admit(router, quota, call)) {
+        return;
+    }
+    switch (call->verb) {
+    case CALL_TOOL:
+        router_dispatch_tool(router, call);
+        return;
+    case CALL_READ:
+        router_dispatch_read(router, call);
+        return;
+    case CALL_PROMPT:
+        router_dispatch_prompt(router, call);
+        return;
+    case CALL_COMPLETE:
+        router_dispatch_complete(router, call);
+        return;
+    case CALL_LIST_TOOLS:
+        router_dispatch_list(router, call, ROUTER_TOOL);
+        return;
+    case CALL_LIST_RESOURCES:
+        router_dispatch_list(router, call, ROUTER_RESOURCE);
+        return;
+    case CALL_LIST_TEMPLATES:
+        router_dispatch_list(router, call, ROUTER_TEMPLATE);
+        return;
+    case CALL_LIST_PROMPTS:
+        router_dispatch_list(router, call, ROUTER_PROMPT);
+        return;
+    case CALL_SUBSCRIBE:
+        router_dispatch_subscribe(router, call);
+        return;
+    case CALL_N_VERBS:
+        break;
+    }
+    router_end_error(call, CALL_ERROR_INTERNAL);
+}
+
+JsonValue router_call_description(const Call *call)
+{
+    return router_entry_description(call->entry);
+}
+
+bool router_call_variable(const Call *call, Span name, Span *ret)
+{
+    for (size_t i = 0; i < call->n_variables; i++) {
+        if (span_equals(call->variables[i].name, name)) {
+            *ret = call->variables[i].value;
+            return true;
+        }
+    }
+    return false;
+}

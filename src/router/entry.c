@@ -1,0 +1,330 @@
+#include "router/entry.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/bytes.h"
+#include "base/error.h"
+#include "json/writer.h"
+
+/* A description. Lists are sent whole, and a message of ours may have 10 MiB. */
+#define ENTRY_DESCRIPTION_BYTES ((size_t)1024 * 1024)
+
+/* A tool's name, as the MCP specification has it. */
+#define ENTRY_NAME_BYTES 128
+
+TW_PRINTF(3, 4)
+static int entry_malformed(Diag *reterr_diag, const char *field, const char *format, ...)
+{
+    char message[DIAG_MESSAGE_SIZE];
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(message, sizeof(message), format, args);
+    va_end(args);
+    (void)diag_set(reterr_diag, ROUTER_E_MALFORMED, "%s", message);
+    diag_set_field(reterr_diag, "%s", field);
+    return ROUTER_E_MALFORMED;
+}
+
+static bool entry_is_name(Span name)
+{
+    if (name.n == 0 || name.n > ENTRY_NAME_BYTES) {
+        return false;
+    }
+    for (size_t i = 0; i < name.n; i++) {
+        char c = name.p[i];
+
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+              c == '_' || c == '.' || c == '/' || c == '-')) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A member that must be a string and not empty, decoded into scratch. */
+static int entry_take_string(JsonValue object, const char *field, Arena *scratch, Span *ret,
+                             Diag *reterr_diag)
+{
+    JsonValue value;
+    int r;
+
+    if (!json_get(object, span_from_str(field), &value)) {
+        return entry_malformed(reterr_diag, field, "%s is missing", field);
+    }
+    if (json_kind(value) != JSON_STRING) {
+        return entry_malformed(reterr_diag, field, "%s must be a string, and is %s", field,
+                               json_kind_name(json_kind(value)));
+    }
+    r = json_string(value, scratch, ret);
+    if (r != 0) {
+        return err_fold(r);
+    }
+    if (ret->n == 0) {
+        return entry_malformed(reterr_diag, field, "%s is empty", field);
+    }
+    return 0;
+}
+
+static int entry_take_key(RouterEntry *entry, const char *field, Arena *scratch, Diag *reterr_diag)
+{
+    Span key;
+    int r = entry_take_string(router_entry_description(entry), field, scratch, &key, reterr_diag);
+
+    if (r != 0) {
+        return r;
+    }
+    entry->key = mem_alloc(key.n + 1);
+    if (entry->key == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    memcpy(entry->key, key.p, key.n);
+    entry->key[key.n] = '\0';
+    entry->n_key = key.n;
+    return 0;
+}
+
+static int entry_compile_schema(Schema **ret, const char *field, JsonValue value, Diag *reterr_diag)
+{
+    char path[DIAG_FIELD_SIZE] = "";
+    Diag diag = DIAG_NULL;
+    int r;
+
+    if (json_kind(value) != JSON_OBJECT) {
+        return entry_malformed(reterr_diag, field, "%s must be an object, and is %s", field,
+                               json_kind_name(json_kind(value)));
+    }
+    r = schema_new(ret, json_span(value), NULL, &diag);
+    if (r <= 0) {
+        return err_pass(r);
+    }
+    /* "inputSchema/properties/a/type" */
+    (void)snprintf(path, sizeof(path), "%.20s%.90s", field,
+                   diag.field[0] == '#' ? diag.field + 1 : diag.field);
+    return entry_malformed(reterr_diag, path, "%s: %s", field, diag.message);
+}
+
+static int entry_compile_tool(RouterEntry *entry, Arena *scratch, Diag *reterr_diag)
+{
+    JsonValue description = router_entry_description(entry);
+    JsonValue schema;
+    JsonValue type;
+    int r = entry_take_key(entry, "name", scratch, reterr_diag);
+
+    if (r != 0) {
+        return r;
+    }
+    if (!entry_is_name(router_entry_key(entry))) {
+        return entry_malformed(reterr_diag, "name",
+                               "the name must have 1 to %d letters, digits and _ . / -",
+                               ENTRY_NAME_BYTES);
+    }
+    if (!json_get(description, SPAN("inputSchema"), &schema)) {
+        return entry_malformed(reterr_diag, "inputSchema", "inputSchema is missing");
+    }
+    r = entry_compile_schema(&entry->input, "inputSchema", schema, reterr_diag);
+    if (r != 0) {
+        return r;
+    }
+    if (!json_get(schema, SPAN("type"), &type) || !json_string_equals(type, SPAN("object"))) {
+        return entry_malformed(reterr_diag, "inputSchema/type", "the type must be \"object\"");
+    }
+    if (json_get(description, SPAN("outputSchema"), &schema)) {
+        r = entry_compile_schema(&entry->output, "outputSchema", schema, reterr_diag);
+    }
+    return r;
+}
+
+static int entry_compile_resource(RouterEntry *entry, Arena *scratch, Diag *reterr_diag)
+{
+    Span name;
+    int r = entry_take_key(entry, "uri", scratch, reterr_diag);
+
+    if (r != 0) {
+        return r;
+    }
+    return entry_take_string(router_entry_description(entry), "name", scratch, &name, reterr_diag);
+}
+
+static int entry_compile_template(RouterEntry *entry, Arena *scratch, Diag *reterr_diag)
+{
+    Diag diag = DIAG_NULL;
+    Span name;
+    int r = entry_take_key(entry, "uriTemplate", scratch, reterr_diag);
+
+    if (r != 0) {
+        return r;
+    }
+    r = uritemplate_new(&entry->template, router_entry_key(entry), &diag);
+    if (r == URITEMPLATE_E_MALFORMED) {
+        return entry_malformed(reterr_diag, "uriTemplate", "uriTemplate: %s", diag.message);
+    }
+    if (r != 0) {
+        return err_fold(r);
+    }
+    return entry_take_string(router_entry_description(entry), "name", scratch, &name, reterr_diag);
+}
+
+static int entry_compile_prompt(RouterEntry *entry, Arena *scratch, Diag *reterr_diag)
+{
+    JsonValue arguments;
+    size_t i = 0;
+    int r = entry_take_key(entry, "name", scratch, reterr_diag);
+
+    if (r != 0 || !json_get(router_entry_description(entry), SPAN("arguments"), &arguments)) {
+        return r;
+    }
+    if (json_kind(arguments) != JSON_ARRAY) {
+        return entry_malformed(reterr_diag, "arguments", "arguments must be an array, and is %s",
+                               json_kind_name(json_kind(arguments)));
+    }
+    for (JsonIter it = json_iter(arguments); json_iter_next(&it); i++) {
+        JsonValue required;
+        Span name;
+        bool flag;
+
+        r = entry_take_string(it.value, "name", scratch, &name, reterr_diag);
+        if (r == 0 && json_get(it.value, SPAN("required"), &required) &&
+            !json_bool(required, &flag)) {
+            r = entry_malformed(reterr_diag, "required", "required must be true or false");
+        }
+        if (r != 0) {
+            char field[16] = "";
+
+            if (r > 0 && reterr_diag != NULL) {
+                memcpy(field, reterr_diag->field, sizeof(field) - 1);
+                diag_set_field(reterr_diag, "arguments/%zu/%s", i, field);
+            }
+            return r;
+        }
+    }
+    entry->arguments = arguments;
+    return 0;
+}
+
+/* The description without white space, and its index, each in a block of the right size: there may
+ * be thousands of them, and they stay. */
+static int entry_take_json(RouterEntry *entry, JsonValue given, Arena *scratch)
+{
+    CLEANUP(bytes_deinit) Bytes compact = BYTES_NULL;
+    JsonWriter w;
+    JsonDoc doc;
+    int r;
+
+    bytes_init(&compact, ENTRY_DESCRIPTION_BYTES);
+    json_writer_init(&w, &compact, JSON_STYLE_COMPACT);
+    json_write_value(&w, given);
+    r = json_writer_finish(&w);
+    if (r != 0) {
+        return err_fold(r); /* compact is never longer than given */
+    }
+    r = json_parse(&doc, scratch, compact.data, compact.n, NULL, NULL);
+    if (r != 0) {
+        return err_fold(r);
+    }
+    entry->text = mem_alloc(compact.n);
+    entry->nodes = mem_alloc(doc.n_nodes * sizeof(*doc.nodes));
+    if (entry->text == NULL || entry->nodes == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    memcpy(entry->text, compact.data, compact.n);
+    memcpy(entry->nodes, doc.nodes, doc.n_nodes * sizeof(*doc.nodes));
+    return 0;
+}
+
+static int entry_build(RouterEntry *entry, const RouterSpec *spec, Arena *scratch,
+                       Diag *reterr_diag)
+{
+    static int (*const compile[ROUTER_N_KINDS])(RouterEntry *, Arena *, Diag *) = {
+        [ROUTER_TOOL] = entry_compile_tool,
+        [ROUTER_RESOURCE] = entry_compile_resource,
+        [ROUTER_TEMPLATE] = entry_compile_template,
+        [ROUTER_PROMPT] = entry_compile_prompt,
+    };
+    Diag diag = DIAG_NULL;
+    JsonDoc doc;
+    int r;
+
+    if (spec->json.n > ENTRY_DESCRIPTION_BYTES) {
+        return entry_malformed(reterr_diag, "", "the description is longer than %zu bytes",
+                               ENTRY_DESCRIPTION_BYTES);
+    }
+    r = json_parse(&doc, scratch, spec->json.p, spec->json.n, NULL, &diag);
+    if (r > 0) {
+        (void)entry_malformed(reterr_diag, "", "the description is not JSON: %s", diag.message);
+        diag_set_place(reterr_diag, spec->json.p, spec->json.n, diag.offset);
+        return ROUTER_E_MALFORMED;
+    }
+    if (r < 0) {
+        return err_pass(r);
+    }
+    if (json_kind(json_root(&doc)) != JSON_OBJECT) {
+        return entry_malformed(reterr_diag, "", "the description must be an object, and is %s",
+                               json_kind_name(json_kind(json_root(&doc))));
+    }
+    r = entry_take_json(entry, json_root(&doc), scratch);
+    if (r != 0) {
+        return err_pass(r);
+    }
+    return compile[spec->kind](entry, scratch, reterr_diag);
+}
+
+int router_entry_new(RouterEntry **ret, const RouterSpec *spec, Arena *scratch, Diag *reterr_diag)
+{
+    RouterEntry *entry = mem_alloc_array(1, sizeof(*entry));
+    int r;
+
+    if (entry == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    *entry = (RouterEntry){
+        .kind = spec->kind,
+        .provider = spec->provider,
+        .context = spec->context,
+        .release = spec->release,
+        .timeout_ms = spec->timeout_ms,
+        .completes = spec->completes,
+        .n_refs = 1,
+    };
+    r = entry_build(entry, spec, scratch, reterr_diag);
+    if (r != 0) {
+        (void)router_entry_free(entry);
+        return r;
+    }
+    *ret = entry;
+    return 0;
+}
+
+RouterEntry *router_entry_free(RouterEntry *entry)
+{
+    if (entry == NULL) {
+        return NULL;
+    }
+    entry->input = schema_free(entry->input);
+    entry->output = schema_free(entry->output);
+    entry->template = uritemplate_free(entry->template);
+    entry->key = mem_free(entry->key);
+    entry->nodes = mem_free(entry->nodes);
+    entry->text = mem_free(entry->text);
+    return mem_free(entry);
+}
+
+RouterEntry *router_entry_ref(RouterEntry *entry)
+{
+    entry->n_refs++;
+    return entry;
+}
+
+RouterEntry *router_entry_unref(RouterEntry *entry)
+{
+    if (entry == NULL || --entry->n_refs > 0) {
+        return NULL;
+    }
+    if (entry->release != NULL) {
+        entry->release(entry->context);
+    }
+    return router_entry_free(entry);
+}

@@ -1,0 +1,274 @@
+#include "router/faults.h"
+
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "json/writer.h"
+
+/* What is said about one call. A path may be as long as the keys that a peer makes up; a sentence
+ * of this length is more than anybody reads, and 32 of them fit. */
+#define FAULTS_MESSAGE_BYTES ((size_t)4096)
+#define FAULTS_DATA_BYTES    ((size_t)64 * 1024)
+
+static const JsonNode empty_object = {.start = 0, .size = 2, .skip = 1, .tag = JSON_OBJECT};
+
+int router_faults_init(RouterFaults *faults)
+{
+    int r;
+
+    *faults = (RouterFaults){.check = NULL};
+    bytes_init(&faults->message, FAULTS_MESSAGE_BYTES);
+    bytes_init(&faults->data, FAULTS_DATA_BYTES);
+    /* A result was bounded by whoever made it. */
+    arena_init(&faults->scratch, SIZE_MAX);
+    r = schema_check_new(&faults->check);
+    return err_pass(r);
+}
+
+void router_faults_deinit(RouterFaults *faults)
+{
+    faults->check = schema_check_free(faults->check);
+    bytes_deinit(&faults->message);
+    bytes_deinit(&faults->data);
+    arena_deinit(&faults->scratch);
+}
+
+static void faults_clear(RouterFaults *faults)
+{
+    bytes_clear(&faults->message);
+    bytes_clear(&faults->data);
+}
+
+/* "arguments/count: expected integer, got string": of the first fault only. What does not fit is
+ * left out: the router has words of its own for every error. */
+static int faults_say(RouterFaults *faults, const char *what, Span path, Span message)
+{
+    int r = bytes_append_format(&faults->message, "%s", what);
+
+    if (r == 0) {
+        r = bytes_append_span(&faults->message, path);
+    }
+    if (r == 0) {
+        r = bytes_append(&faults->message, ": ", 2);
+    }
+    if (r == 0) {
+        r = bytes_append_span(&faults->message, message);
+    }
+    if (r != 0) {
+        bytes_clear(&faults->message);
+    }
+    return r > 0 ? 0 : err_pass(r);
+}
+
+/* One more element of data; whole or not at all. */
+static int faults_list(RouterFaults *faults, Span path, Span message)
+{
+    size_t n_before = faults->data.n;
+    JsonWriter w;
+    int r = bytes_append_byte(&faults->data, n_before == 0 ? '[' : ',');
+
+    json_writer_init(&w, &faults->data, JSON_STYLE_COMPACT);
+    w.r = r;
+    json_write_object(&w);
+    json_write_key(&w, SPAN("path"));
+    json_write_string(&w, path);
+    json_write_key(&w, SPAN("message"));
+    json_write_string(&w, message);
+    json_write_end_object(&w);
+    r = json_writer_finish(&w);
+    /* Room for the bracket that will close it. */
+    if (r == 0) {
+        r = bytes_reserve(&faults->data, 1);
+    }
+    if (r != 0) {
+        faults->data.n = n_before;
+    }
+    return r > 0 ? 0 : err_pass(r);
+}
+
+static int faults_add(RouterFaults *faults, const char *what, Span path, Span message)
+{
+    if (faults->data.n == 0 && faults->message.n == 0) {
+        int r = faults_say(faults, what, path, message);
+
+        if (r != 0) {
+            return err_pass(r);
+        }
+    }
+    return faults_list(faults, path, message);
+}
+
+/* Closes the list, if there is one. */
+static int faults_end(RouterFaults *faults)
+{
+    if (faults->data.n > 0) {
+        int r = bytes_append_byte(&faults->data, ']');
+
+        if (r != 0) {
+            return err_fold(r);
+        }
+    }
+    return FAULTS_E_FOUND;
+}
+
+static int faults_one(RouterFaults *faults, const char *what, Span path, Span message)
+{
+    int r = faults_add(faults, what, path, message);
+
+    return r != 0 ? err_pass(r) : faults_end(faults);
+}
+
+static int faults_validate(RouterFaults *faults, const Schema *schema, const char *what,
+                           JsonValue value)
+{
+    int r = schema_validate(schema, faults->check, value);
+
+    if (r == 0) {
+        return 0;
+    }
+    if (r == SCHEMA_E_LIMIT) {
+        return faults_one(faults, what, SPAN_NULL,
+                          SPAN("too deep, or too much work to check against the schema"));
+    }
+    if (r != SCHEMA_E_INVALID) {
+        return err_fold(r);
+    }
+    for (size_t i = 0; i < schema_check_n_errors(faults->check); i++) {
+        SchemaError error = schema_check_error(faults->check, i);
+
+        r = faults_add(faults, what, error.instance_path, error.message);
+        if (r != 0) {
+            return err_pass(r);
+        }
+    }
+    return faults_end(faults);
+}
+
+int router_faults_tool(RouterFaults *faults, const Schema *schema, JsonValue arguments)
+{
+    faults_clear(faults);
+    if (arguments.node == NULL) {
+        arguments = (JsonValue){"{}", &empty_object};
+    }
+    return faults_validate(faults, schema, "arguments", arguments);
+}
+
+/* A member of a prompt's arguments that is no string. */
+static int faults_add_kind(RouterFaults *faults, JsonValue object, JsonValue value)
+{
+    CLEANUP(bytes_deinit) Bytes path = BYTES_NULL;
+    char message[40];
+    int r;
+
+    (void)snprintf(message, sizeof(message), "expected string, got %s",
+                   json_kind_name(json_kind(value)));
+    bytes_init(&path, FAULTS_MESSAGE_BYTES);
+    r = json_pointer_of(object, value, &path);
+    if (r < 0) {
+        return err_pass(r);
+    }
+    return faults_add(faults, "arguments", bytes_span(&path), span_from_str(message));
+}
+
+/* Is one of the members called that? */
+static bool faults_has_key(JsonValue object, JsonValue name)
+{
+    if (object.node == NULL) {
+        return false;
+    }
+    for (JsonIter it = json_iter(object); json_iter_next(&it);) {
+        if (json_string_same(it.key, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int faults_add_missing(RouterFaults *faults, JsonValue name)
+{
+    CLEANUP(bytes_deinit) Bytes message = BYTES_NULL;
+    int r;
+
+    bytes_init(&message, FAULTS_MESSAGE_BYTES);
+    r = bytes_append_format(&message, "required argument ");
+    if (r == 0) {
+        r = bytes_append_span(&message, json_span(name));
+    }
+    if (r == 0) {
+        r = bytes_append_format(&message, " is missing");
+    }
+    if (r < 0) {
+        return err_pass(r);
+    }
+    return faults_add(faults, "arguments", SPAN_NULL, bytes_span(&message));
+}
+
+int router_faults_prompt(RouterFaults *faults, JsonValue list, JsonValue arguments)
+{
+    size_t n = 0;
+    int r = 0;
+
+    faults_clear(faults);
+    if (arguments.node != NULL && json_kind(arguments) != JSON_OBJECT) {
+        return faults_one(faults, "arguments", SPAN_NULL, SPAN("expected object"));
+    }
+    if (arguments.node != NULL) {
+        for (JsonIter it = json_iter(arguments); r == 0 && json_iter_next(&it);) {
+            if (json_kind(it.value) != JSON_STRING && n++ < LIMIT_SCHEMA_ERRORS) {
+                r = faults_add_kind(faults, arguments, it.value);
+            }
+        }
+    }
+    if (list.node != NULL) {
+        for (JsonIter it = json_iter(list); r == 0 && json_iter_next(&it);) {
+            JsonValue name;
+            JsonValue required;
+            bool flag = false;
+
+            if (json_get(it.value, SPAN("required"), &required) && json_bool(required, &flag) &&
+                flag && json_get(it.value, SPAN("name"), &name) &&
+                !faults_has_key(arguments, name) && n++ < LIMIT_SCHEMA_ERRORS) {
+                r = faults_add_missing(faults, name);
+            }
+        }
+    }
+    if (r != 0 || n == 0) {
+        return err_pass(r);
+    }
+    return faults_end(faults);
+}
+
+int router_faults_structured(RouterFaults *faults, const Schema *schema, Span structured)
+{
+    JsonDoc doc;
+    int r;
+
+    faults_clear(faults);
+    if (structured.n == 0) {
+        return faults_one(faults, "structuredContent", SPAN_NULL,
+                          SPAN("missing, though the tool has an output schema"));
+    }
+    arena_reset(&faults->scratch, LIMIT_KEEP_BYTES);
+    r = json_parse(&doc, &faults->scratch, structured.p, structured.n, NULL, NULL);
+    if (r > 0) {
+        return faults_one(faults, "structuredContent", SPAN_NULL, SPAN("not JSON"));
+    }
+    if (r < 0) {
+        return err_pass(r);
+    }
+    return faults_validate(faults, schema, "structuredContent", json_root(&doc));
+}
+
+CallResult router_faults_result(const RouterFaults *faults, CallError error)
+{
+    CallResult result = {.kind = CALL_RESULT_ERROR,
+                         .error = error,
+                         .message = bytes_span(&faults->message),
+                         .data = bytes_span(&faults->data)};
+
+    if (result.message.n == 0) {
+        result.message = span_from_str(call_error_text(error));
+    }
+    return result;
+}

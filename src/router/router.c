@@ -1,0 +1,275 @@
+/* The registry: what there is to call, and who wants to know when that changes. */
+#include "router/router.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/limits.h"
+#include "router/router_impl.h"
+
+/* A message that names what a peer sent (a tool's name, a URI); longer ones are said without. */
+#define ROUTER_WORDS_BYTES 4096
+
+int router_new(Router **ret, const RouterLimits *limits, HashSeed seed)
+{
+    Router *router = mem_alloc_array(1, sizeof(*router));
+    int r;
+
+    if (router == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    *router = (Router){
+        .seed = seed,
+        .call_timeout_ms = LIMIT_CALL_MS,
+        .call_timeout_max_ms = LIMIT_CALL_MAX_MS,
+        .next_deadline_ms = INT64_MAX,
+    };
+    if (limits != NULL && limits->call_timeout_max_ms != 0) {
+        router->call_timeout_max_ms = limits->call_timeout_max_ms;
+    }
+    if (limits != NULL && limits->call_timeout_ms != 0) {
+        router->call_timeout_ms = limits->call_timeout_ms;
+    }
+    for (size_t kind = 0; kind < ROUTER_N_KINDS; kind++) {
+        map_init(&router->tables[kind].by_key, seed, LIMIT_ROUTER_ENTRIES);
+    }
+    bytes_init(&router->words, ROUTER_WORDS_BYTES);
+    /* Bounded by the size of a description. */
+    arena_init(&router->scratch, SIZE_MAX);
+    r = router_faults_init(&router->faults);
+    if (r != 0) {
+        (void)router_free(router);
+        return err_pass(r);
+    }
+    *ret = router;
+    return 0;
+}
+
+Router *router_free(Router *router)
+{
+    if (router == NULL) {
+        return NULL;
+    }
+    router_end_all(router);
+    for (size_t kind = 0; kind < ROUTER_N_KINDS; kind++) {
+        RouterTable *table = &router->tables[kind];
+
+        for (size_t i = 0; i < table->n; i++) {
+            table->entries[i] = router_entry_unref(table->entries[i]);
+        }
+        table->entries = mem_free(table->entries);
+        table->descriptions = mem_free(table->descriptions);
+        map_deinit(&table->by_key);
+    }
+    router_faults_deinit(&router->faults);
+    bytes_deinit(&router->words);
+    arena_deinit(&router->scratch);
+    return mem_free(router);
+}
+
+static void router_tell_changed(Router *router, RouterKind kind)
+{
+    router->listener_walk = router->listeners;
+    while (router->listener_walk != NULL) {
+        RouterListener *listener = router->listener_walk;
+
+        router->listener_walk = listener->next;
+        if (listener->changed != NULL) {
+            listener->changed(listener, kind);
+        }
+    }
+}
+
+static void router_changed(Router *router, RouterKind kind)
+{
+    if (router->n_batches > 0) {
+        router->changed |= 1u << kind;
+    } else {
+        router_tell_changed(router, kind);
+    }
+}
+
+void router_batch_begin(Router *router)
+{
+    router->n_batches++;
+}
+
+void router_batch_end(Router *router)
+{
+    unsigned changed = router->changed;
+
+    assert(router->n_batches > 0);
+    router->n_batches--;
+    if (router->n_batches > 0) {
+        return;
+    }
+    router->changed = 0;
+    for (unsigned kind = 0; kind < ROUTER_N_KINDS; kind++) {
+        if ((changed & 1u << kind) != 0) {
+            router_tell_changed(router, (RouterKind)kind);
+        }
+    }
+}
+
+void router_resource_updated(Router *router, Span uri)
+{
+    router->listener_walk = router->listeners;
+    while (router->listener_walk != NULL) {
+        RouterListener *listener = router->listener_walk;
+
+        router->listener_walk = listener->next;
+        if (listener->updated != NULL) {
+            listener->updated(listener, uri);
+        }
+    }
+}
+
+void router_listen(Router *router, RouterListener *listener)
+{
+    listener->prev = NULL;
+    listener->next = router->listeners;
+    if (router->listeners != NULL) {
+        router->listeners->prev = listener;
+    }
+    router->listeners = listener;
+}
+
+void router_unlisten(Router *router, RouterListener *listener)
+{
+    if (router->listener_walk == listener) {
+        router->listener_walk = listener->next;
+    }
+    if (listener->next != NULL) {
+        listener->next->prev = listener->prev;
+    }
+    if (listener->prev != NULL) {
+        listener->prev->next = listener->next;
+    } else if (router->listeners == listener) {
+        router->listeners = listener->next;
+    }
+    listener->next = NULL;
+    listener->prev = NULL;
+}
+
+/* Makes room for one more entry. */
+static int table_reserve(RouterTable *table)
+{
+    size_t cap = table->cap == 0 ? 8 : table->cap * 2;
+    RouterEntry **entries;
+    JsonValue *descriptions;
+
+    if (table->n < table->cap) {
+        return 0;
+    }
+    /* cap is at most twice LIMIT_ROUTER_ENTRIES. A block that grew alone is no harm. */
+    entries = mem_realloc(table->entries, cap * sizeof(RouterEntry *));
+    if (entries == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    table->entries = entries;
+    descriptions = mem_realloc(table->descriptions, cap * sizeof(*descriptions));
+    if (descriptions == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    table->descriptions = descriptions;
+    table->cap = cap;
+    return 0;
+}
+
+static int table_add(RouterTable *table, RouterEntry *entry)
+{
+    int r = table_reserve(table);
+
+    if (r != 0) {
+        return err_pass(r);
+    }
+    r = map_add(&table->by_key, router_entry_key(entry), entry);
+    if (r == MAP_E_EXISTS) {
+        return ROUTER_E_EXISTS;
+    }
+    if (r == MAP_E_FULL) {
+        return ROUTER_E_FULL;
+    }
+    if (r != 0) {
+        return err_fold(r);
+    }
+    table->entries[table->n] = entry;
+    table->descriptions[table->n] = router_entry_description(entry);
+    table->n++;
+    return 0;
+}
+
+int router_add(Router *router, const RouterSpec *spec, Diag *reterr_diag)
+{
+    RouterTable *table = &router->tables[spec->kind];
+    RouterEntry *entry = NULL;
+    int r;
+
+    if (table->n >= LIMIT_ROUTER_ENTRIES) {
+        return diag_set(reterr_diag, ROUTER_E_FULL, "there are %d entries of that kind already",
+                        LIMIT_ROUTER_ENTRIES);
+    }
+    r = router_entry_new(&entry, spec, &router->scratch, reterr_diag);
+    arena_reset(&router->scratch, 0);
+    if (r != 0) {
+        return r;
+    }
+    entry->serial = router->last_serial + 1;
+    r = table_add(table, entry);
+    if (r != 0) {
+        if (r == ROUTER_E_EXISTS) {
+            (void)diag_set(reterr_diag, r, "%.100s is taken", entry->key);
+        }
+        (void)router_entry_free(entry);
+        return r;
+    }
+    router->last_serial++;
+    router->n_completing += entry->completes;
+    router_changed(router, spec->kind);
+    return 0;
+}
+
+int router_remove(Router *router, RouterKind kind, Span key)
+{
+    RouterTable *table = &router->tables[kind];
+    RouterEntry *entry = map_remove(&table->by_key, key);
+    size_t i = 0;
+
+    if (entry == NULL) {
+        return ROUTER_E_MISSING;
+    }
+    while (table->entries[i] != entry) {
+        i++;
+    }
+    table->n--;
+    memmove(table->entries + i, table->entries + i + 1, (table->n - i) * sizeof(RouterEntry *));
+    memmove(table->descriptions + i, table->descriptions + i + 1,
+            (table->n - i) * sizeof(*table->descriptions));
+    router->n_completing -= entry->completes;
+    /* key may point into the entry, and a listener must find it gone. */
+    (void)router_entry_unref(entry);
+    router_changed(router, kind);
+    return 0;
+}
+
+size_t router_count(const Router *router, RouterKind kind)
+{
+    return router->tables[kind].n;
+}
+
+bool router_has_completions(const Router *router)
+{
+    return router->n_completing > 0;
+}
+
+bool router_has_tool(const Router *router, Span name)
+{
+    return map_find(&router->tables[ROUTER_TOOL].by_key, name, NULL);
+}
+
+void router_set_page_size(Router *router, size_t n_entries)
+{
+    router->page_size = n_entries;
+}

@@ -1,0 +1,127 @@
+/* router/router.h: what there is to call, and the way of a call to the one who has it.
+ *
+ * The registry holds tools, resources, resource templates and prompts in the order in which they
+ * were added. Each is described by one JSON object in the form of the newest MCP revision
+ * (`{"name","title","description","icons","inputSchema","outputSchema","annotations","_meta"}`),
+ * kept without white space and otherwise byte for byte; a door leaves out what its revision does
+ * not know.
+ *
+ * router_dispatch admits a call (quota, name, arguments against the input schema) and starts its
+ * provider, or ends it with a named error; it always leads to one CallDoor.finish. A result is
+ * checked against the output schema on its way back. Performs no I/O, never asks the time:
+ * router_advance tells it. Thread: loop.
+ */
+#pragma once
+
+#include "base/diag.h"
+#include "base/hash.h"
+#include "base/span.h"
+#include "call/call.h"
+#include "router/quota.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    ROUTER_E_EXISTS = 1, /* that name or URI is taken */
+    ROUTER_E_FULL,       /* LIMIT_ROUTER_ENTRIES of that kind */
+    ROUTER_E_MALFORMED,  /* the description or its schema is not what it must be; the Diag says */
+    ROUTER_E_MISSING     /* there is nothing of that name */
+};
+
+typedef enum RouterKind {
+    ROUTER_TOOL,
+    ROUTER_RESOURCE,
+    ROUTER_TEMPLATE,
+    ROUTER_PROMPT,
+    ROUTER_N_KINDS
+} RouterKind;
+
+typedef struct Router Router;
+typedef struct RouterEntry RouterEntry;
+
+/* One thing to be called. Copied by router_add. What the description must have:
+ *
+ *     tool        name (1 to 128 letters, digits, _ . / -), inputSchema of type "object"
+ *     resource    uri, name
+ *     template    uriTemplate (router/uritemplate.h says which expressions), name
+ *     prompt      name; in each of its arguments, if any, a name
+ */
+typedef struct RouterSpec {
+    RouterKind kind;
+    Span json; /* the description; any white space */
+    const CallProvider *provider;
+    void *context;                  /* for the provider; borrowed until the entry is released */
+    int64_t timeout_ms;             /* 0: the router's default */
+    bool completes;                 /* prompt, template: the provider also answers CALL_COMPLETE */
+    void (*release)(void *context); /* may be NULL; called when no call uses the entry any more */
+} RouterSpec;
+
+/* Told about changes. May leave while it is told; does not change the registry then. Either
+ * function may be NULL. */
+typedef struct RouterListener RouterListener;
+struct RouterListener {
+    void (*changed)(RouterListener *listener,
+                    RouterKind kind); /* a list changed; also for several at once */
+    void (*updated)(RouterListener *listener, Span uri); /* a resource's content changed */
+    RouterListener *next;
+    RouterListener *prev;
+};
+
+/* 0, -ENOMEM. Gives *ret. limits may be NULL. seed: random. */
+int router_new(Router **ret, const RouterLimits *limits, HashSeed seed);
+
+/* Ends every running call with CALL_ERROR_CANCELLED first. */
+Router *router_free(Router *router);
+
+/* The time has come to now_ms (monotonic): ends calls whose deadline has passed. Called before the
+ * first dispatch too, since deadlines count from the last time told. */
+void router_advance(Router *router, int64_t now_ms);
+
+/* When router_advance must be called next; INT64_MAX if no call runs. May be earlier than the first
+ * deadline, after a call has ended or reported progress: calling router_advance then does no harm.
+ */
+int64_t router_next_deadline(const Router *router);
+
+/* 0, -ENOMEM, ROUTER_E_EXISTS, ROUTER_E_FULL, ROUTER_E_MALFORMED (the Diag's field says where).
+ * Listeners are told. On failure release is not called: the context is still the caller's. */
+int router_add(Router *router, const RouterSpec *spec, Diag *reterr_diag);
+
+/* key: name, URI or URI template. Calls that run go on. 0, ROUTER_E_MISSING. */
+int router_remove(Router *router, RouterKind kind, Span key);
+
+/* Between begin and end listeners are told once a kind, at the end. Nestable. */
+void router_batch_begin(Router *router);
+void router_batch_end(Router *router);
+
+size_t router_count(const Router *router, RouterKind kind);
+bool router_has_completions(const Router *router);
+
+/* A tool by name, for doors that accept a tool's name as a method. */
+bool router_has_tool(const Router *router, Span name);
+
+/* Tells every listener that a resource's content changed. */
+void router_resource_updated(Router *router, Span uri);
+
+void router_listen(Router *router, RouterListener *listener);
+void router_unlisten(Router *router, RouterListener *listener);
+
+/* Takes the call until its finish, which may come before this returns. quota may be NULL (no
+ * limits); it is the asker's, and outlives the call. Lists and subscriptions are answered here; the
+ * rest by the entry's provider. A door is done with a result before it dispatches another call from
+ * inside its finish. */
+void router_dispatch(Router *router, RouterQuota *quota, Call *call);
+
+/* The asker wants no answer any more: stops the work. No finish follows; the call is the door's
+ * again. Does nothing if the call does not run. */
+void router_cancel(Router *router, Call *call);
+
+/* The description of the entry that a running call uses, and, for a resource found by a template,
+ * the value of one of its variables (decoded; borrowed until the call ends); false if there is
+ * none. */
+JsonValue router_call_description(const Call *call);
+bool router_call_variable(const Call *call, Span name, Span *ret);
+
+/* Entries of a page of a list; 0: all. For tests and for lists of thousands. */
+void router_set_page_size(Router *router, size_t n_entries);

@@ -1,0 +1,62 @@
+/* router/router_impl.h: what router.c (the registry), dispatch.c (the way of a call) and life.c
+ * (its start and end) share. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/bytes.h"
+#include "base/map.h"
+#include "router/entry.h"
+#include "router/faults.h"
+#include "router/router.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The entries of one kind, in order. A page of a list is a stretch of `descriptions`. */
+typedef struct RouterTable {
+    Map by_key;
+    RouterEntry **entries;
+    JsonValue *descriptions;
+    size_t n;
+    size_t cap;
+} RouterTable;
+
+struct Router {
+    RouterTable tables[ROUTER_N_KINDS];
+    uint64_t last_serial;
+    size_t n_completing;
+    size_t page_size;
+    HashSeed seed;
+    int64_t call_timeout_ms;
+    int64_t call_timeout_max_ms;
+
+    RouterFaults faults;
+    Bytes words;   /* a message or cursor that a result borrows */
+    Arena scratch; /* for descriptions that are being added */
+
+    RouterListener *listeners;
+    RouterListener *listener_walk; /* the next one to be told; moved when that one leaves */
+    unsigned n_batches;            /* open ones */
+    unsigned changed;              /* 1 << kind, while one is open */
+
+    /* Calls whose provider did not answer at once. */
+    Call *first;
+    Call *last;
+    Call *walk; /* the next one that router_advance looks at; moved when that one leaves */
+    int64_t now_ms;
+    int64_t next_deadline_ms; /* no later than the earliest of them */
+};
+
+/* What a call that the router has sees of it. */
+extern const CallHost router_host;
+
+/* Hands an admitted call to the entry's provider. */
+void router_start(Router *router, Call *call, RouterEntry *entry);
+
+/* End an admitted call; with an error; with an error and what the peer named. */
+void router_end(Call *call, const CallResult *result);
+void router_end_error(Call *call, CallError error);
+void router_end_naming(Router *router, Call *call, CallError error, Span name);
+
+/* Ends every running call with CALL_ERROR_CANCELLED. */
+void router_end_all(Router *router);
