@@ -1,0 +1,197 @@
+#include "dialect/mcp/render_error.h"
+
+#include "base/compiler.h"
+
+/* A revision later than all: never. */
+#define NEVER MCP_N_REVISIONS
+
+/* From where on a failed tool is told to the model, as a result, and not to the program, as a
+ * JSON-RPC error. Before that the toolkit's documents want the error. */
+#define TOOLS_REPORT MCP_2025_06_18
+
+/* One row for each CallError. A tool's failure is a result from the revision tool_result on; in
+ * every other case it is the JSON-RPC error of the era's number. */
+typedef struct ErrorRow {
+    int legacy;
+    int modern;
+    McpRevision tool_result;
+} ErrorRow;
+
+static const ErrorRow error_rows[CALL_N_ERRORS] = {
+    [CALL_ERROR_NONE] = {MCP_ERROR_INTERNAL, MCP_ERROR_INTERNAL, NEVER},
+    [CALL_ERROR_UNKNOWN_TOOL] = {MCP_ERROR_INVALID_PARAMS, MCP_ERROR_INVALID_PARAMS, NEVER},
+    [CALL_ERROR_UNKNOWN_PROMPT] = {MCP_ERROR_INVALID_PARAMS, MCP_ERROR_INVALID_PARAMS, NEVER},
+    [CALL_ERROR_UNKNOWN_RESOURCE] = {MCP_ERROR_RESOURCE_NOT_FOUND, MCP_ERROR_INVALID_PARAMS, NEVER},
+    /* 2025-11-25 says so: a model that reads what was wrong with its arguments mends them. */
+    [CALL_ERROR_INVALID_ARGUMENTS] = {MCP_ERROR_INVALID_PARAMS, MCP_ERROR_INVALID_PARAMS,
+                                      MCP_2025_11_25},
+    [CALL_ERROR_INVALID_CURSOR] = {MCP_ERROR_INVALID_PARAMS, MCP_ERROR_INVALID_PARAMS, NEVER},
+    /* The program that calls too often must slow down; the model can do nothing about it. */
+    [CALL_ERROR_RATE] = {MCP_ERROR_RATE, MCP_ERROR_RATE, NEVER},
+    [CALL_ERROR_BUSY] = {MCP_ERROR_RATE, MCP_ERROR_RATE, NEVER},
+    [CALL_ERROR_TIMEOUT] = {MCP_ERROR_INTERNAL, MCP_ERROR_INTERNAL, TOOLS_REPORT},
+    /* Only sent when the hub stops the call (the asker who cancels gets no answer): nothing that
+     * the tool did, and nothing that a model should try again at once. */
+    [CALL_ERROR_CANCELLED] = {MCP_ERROR_INTERNAL, MCP_ERROR_INTERNAL, NEVER},
+    [CALL_ERROR_UNAVAILABLE] = {MCP_ERROR_INTERNAL, MCP_ERROR_INTERNAL, TOOLS_REPORT},
+    [CALL_ERROR_BAD_RESULT] = {MCP_ERROR_INTERNAL, MCP_ERROR_INTERNAL, TOOLS_REPORT},
+    [CALL_ERROR_TOO_LARGE] = {MCP_ERROR_INTERNAL, MCP_ERROR_INTERNAL, TOOLS_REPORT},
+    [CALL_ERROR_CANNOT_ASK] = {MCP_ERROR_INTERNAL, MCP_ERROR_INTERNAL, TOOLS_REPORT},
+    [CALL_ERROR_INTERNAL] = {MCP_ERROR_INTERNAL, MCP_ERROR_INTERNAL, NEVER},
+    /* The number is the provider's: see own_code. */
+    [CALL_ERROR_OWN] = {MCP_ERROR_INTERNAL, MCP_ERROR_INTERNAL, TOOLS_REPORT},
+};
+
+/* What the modern era keeps for itself, or for servers of the past: a receiver would take a
+ * provider's -32022 for a version that we do not speak. */
+#define RESERVED_FIRST (-32099)
+#define RESERVED_LAST  (-32000)
+
+static bool own_code_is_reserved(const McpReply *reply, int code)
+{
+    return reply->revision >= MCP_FIRST_MODERN && code >= RESERVED_FIRST && code <= RESERVED_LAST;
+}
+
+static int error_code(const McpReply *reply, const CallResult *result)
+{
+    const ErrorRow *row = &error_rows[result->error];
+
+    if (result->error == CALL_ERROR_OWN && result->wire_code != 0 &&
+        !own_code_is_reserved(reply, result->wire_code)) {
+        return result->wire_code;
+    }
+    return reply->revision >= MCP_FIRST_MODERN ? row->modern : row->legacy;
+}
+
+static Span error_message(const CallResult *result)
+{
+    return result->message.n > 0 ? result->message : span_from_str(call_error_text(result->error));
+}
+
+/* {"code":…,"data":…} where the number itself may not be sent. */
+static void out_reserved_data(McpOut *o, const CallResult *result)
+{
+    MCP_OUT(o, ",\"data\":{\"code\":");
+    mcp_out_int(o, result->wire_code);
+    if (result->data.n > 0) {
+        MCP_OUT(o, ",\"data\":");
+        mcp_out_span(o, result->data);
+    }
+    MCP_OUT(o, "}");
+}
+
+static void out_error_data(McpOut *o, const McpReply *reply, const CallResult *result)
+{
+    if (result->error == CALL_ERROR_UNKNOWN_RESOURCE) {
+        MCP_OUT(o, ",\"data\":{\"uri\":");
+        mcp_out_string(o, reply->target);
+        MCP_OUT(o, "}");
+    } else if (result->error == CALL_ERROR_RATE) {
+        MCP_OUT(o, ",\"data\":{\"retryAfterMs\":");
+        mcp_out_int(o, result->retry_after_ms > 0 ? result->retry_after_ms : 0);
+        MCP_OUT(o, "}");
+    } else if (result->error == CALL_ERROR_INVALID_ARGUMENTS && result->data.n > 0) {
+        MCP_OUT(o, ",\"data\":{\"errors\":");
+        mcp_out_span(o, result->data);
+        MCP_OUT(o, "}");
+    } else if (result->error == CALL_ERROR_OWN && own_code_is_reserved(reply, result->wire_code)) {
+        out_reserved_data(o, result);
+    } else if (result->data.n > 0) {
+        MCP_OUT(o, ",\"data\":");
+        mcp_out_span(o, result->data);
+    }
+}
+
+/* "/path: what is wrong", a line each, into the JSON string that is being written. */
+static void out_problems(McpOut *o, Arena *scratch, Span data)
+{
+    JsonDoc doc;
+    int r;
+
+    if (data.n == 0 || o->r != 0) {
+        return;
+    }
+    r = json_parse(&doc, scratch, data.p, data.n, NULL, NULL);
+    if (r != 0) {
+        o->r = r < 0 ? r : 0;
+        return;
+    }
+    for (JsonIter it = json_iter(json_root(&doc)); json_iter_next(&it);) {
+        Span path = mcp_string_inside(it.value, SPAN("path"));
+
+        MCP_OUT(o, "\\n- ");
+        mcp_out_span(o, path);
+        mcp_out_span(o, path.n > 0 ? SPAN(": ") : SPAN_NULL);
+        mcp_out_span(o, mcp_string_inside(it.value, SPAN("message")));
+    }
+}
+
+/* The provider's own error, for programs; beside the text, for models. */
+static void out_own_structured(McpOut *o, const CallResult *result)
+{
+    MCP_OUT(o, ",\"structuredContent\":{\"error\":{\"code\":");
+    mcp_out_int(o, result->wire_code);
+    MCP_OUT(o, ",\"message\":");
+    mcp_out_string(o, error_message(result));
+    if (result->data.n > 0) {
+        MCP_OUT(o, ",\"data\":");
+        mcp_out_span(o, result->data);
+    }
+    MCP_OUT(o, "}}");
+}
+
+static void out_tool_failure(McpOut *o, Arena *scratch, const McpReply *reply,
+                             const CallResult *result)
+{
+    mcp_out_result(o, reply);
+    MCP_OUT_KEY(o, "content");
+    MCP_OUT(o, "[{\"type\":\"text\",\"text\":");
+    mcp_out_string(o, error_message(result));
+    if (result->error == CALL_ERROR_INVALID_ARGUMENTS && o->r == 0) {
+        o->out->n--; /* opens the string again */
+        out_problems(o, scratch, result->data);
+        MCP_OUT(o, "\"");
+    }
+    MCP_OUT(o, "}]");
+    if (result->error == CALL_ERROR_OWN) {
+        out_own_structured(o, result);
+    }
+    MCP_OUT(o, ",\"isError\":true");
+    mcp_out_end_result(o, scratch, reply, result->meta);
+}
+
+void mcp_out_call_error(McpOut *o, Arena *scratch, const McpReply *reply, const CallResult *result)
+{
+    /* Who called the tool by its name as a method expects a report and not a tool's result: there
+     * an error is the only other thing that the answer can be. */
+    if (reply->verb == CALL_TOOL && !reply->is_bare &&
+        reply->revision >= error_rows[result->error].tool_result) {
+        out_tool_failure(o, scratch, reply, result);
+        return;
+    }
+    mcp_out_error_head(o, reply->id, error_code(reply, result), error_message(result));
+    out_error_data(o, reply, result);
+    MCP_OUT(o, "}}");
+}
+
+void mcp_out_broken_result(McpOut *o, Arena *scratch, const McpReply *reply)
+{
+    CallResult broken = {.kind = CALL_RESULT_ERROR,
+                         .error = CALL_ERROR_BAD_RESULT,
+                         .message = SPAN("the provider gave a malformed result")};
+
+    mcp_out_call_error(o, scratch, reply, &broken);
+}
+
+int mcp_render_error(Bytes *out, Span id, int code, Span message, Span data)
+{
+    McpOut o = mcp_out_begin(out);
+
+    mcp_out_error_head(&o, id, code, message);
+    if (data.n > 0) {
+        MCP_OUT(&o, ",\"data\":");
+        mcp_out_span(&o, data);
+    }
+    MCP_OUT(&o, "}}");
+    return mcp_out_finish(&o);
+}

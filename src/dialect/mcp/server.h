@@ -1,0 +1,154 @@
+/* dialect/mcp/server.h: one MCP session, seen from the server. Performs no I/O.
+ *
+ *     transport: one message → mcp_server_receive → mcp_server_next until false
+ *                    MCP_EVENT_CALL    → router_dispatch(…, event.call)
+ *                    MCP_EVENT_CANCEL  → router_cancel(…, event.call), mcp_server_drop(event.call)
+ *                and flush the sink.
+ *
+ * The era is decided for each message: a request whose `_meta` names a protocol version is served
+ * as 2026-07-28, statelessly; `initialize` opens the legacy session, of which there is one; both
+ * may alternate. What needs no tool (initialize, ping, discover, levels, subscriptions, every
+ * error) is answered in here; everything else comes out as a Call, whose CallDoor writes the answer
+ * in the form of the revision that asked. Nothing calls back into the owner except the sink.
+ *
+ * Legacy states: UNINITIALIZED -initialize→ INITIALIZING -initialized→ READY
+ * -shutdown→ SHUTTING → CLOSED. Thread: loop.
+ */
+#pragma once
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "base/span.h"
+#include "call/call.h"
+#include "dialect/mcp/revision.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct McpServer McpServer;
+
+typedef enum McpState {
+    MCP_STATE_UNINITIALIZED,
+    MCP_STATE_INITIALIZING, /* `initialize` was answered; requests are served already */
+    MCP_STATE_READY,
+    MCP_STATE_SHUTTING, /* no new requests; calls in flight may end */
+    MCP_STATE_CLOSED
+} McpState;
+
+/* Who we are. Text unless said otherwise; borrowed for the life of the session. */
+typedef struct McpIdentity {
+    Span name;
+    Span version;
+    Span title;       /* may be empty, as all below */
+    Span description; /* from 2025-11-25 */
+    Span website_url;
+    Span icons; /* JSON array */
+    Span instructions;
+} McpIdentity;
+
+/* What there is; capabilities say this and no more. Asked whenever it matters. */
+typedef struct McpOffer {
+    bool tools;
+    bool resources;
+    bool prompts;
+    bool completions;
+    bool logging;
+} McpOffer;
+
+/* Where messages go, one at a time: begin, append to *ret, commit or abort. A transport's writer
+ * (frame/ndjson.h) fits directly. begin and commit: 0, -ENOMEM, or > 0 (full, too long). */
+typedef struct McpSink {
+    int (*begin)(void *context, Bytes **ret);
+    int (*commit)(void *context);
+    void (*abort)(void *context);
+    void *context;
+} McpSink;
+
+/* Authenticates what a client must bring back unchanged (requestState, cursors need none). 0 or a
+ * negative errno. */
+typedef struct McpSealer {
+    int (*seal)(void *context, const Span *pieces, size_t n, uint8_t ret_code[32]);
+    void *context;
+} McpSealer;
+
+typedef struct McpServerConfig {
+    const McpIdentity *identity;
+    McpOffer (*offer)(void *context);
+    bool (*is_tool)(void *context,
+                    Span method); /* accepts a tool's name as a method; may be NULL */
+    void *context;                /* for both */
+    const McpSink *sink;
+    const McpSealer *sealer;
+    HashSeed seed;
+    size_t max_request_bytes;  /* 0: LIMIT_MCP_REQUEST_BYTES */
+    size_t max_response_bytes; /* 0: LIMIT_MCP_RESPONSE_BYTES */
+    uint32_t max_open;         /* requests open at once, calls and questions included; 0: twice
+                                  LIMIT_CALLS_IN_FLIGHT. Beyond it -32003 */
+    int64_t state_ttl_ms;      /* how long a requestState is good; 0: LIMIT_MCP_STATE_MS */
+} McpServerConfig;
+
+typedef enum McpEventKind {
+    MCP_EVENT_CALL,   /* dispatch it; also again, when the answers to its questions have come */
+    MCP_EVENT_CANCEL, /* the client took it back: stop the work, then mcp_server_drop */
+} McpEventKind;
+
+typedef struct McpEvent {
+    McpEventKind kind;
+    Call *call; /* the session's; valid until it is finished or dropped */
+} McpEvent;
+
+/* 0, -ENOMEM. Gives *ret. Borrows what config points to. */
+int mcp_server_new(McpServer **ret, const McpServerConfig *config);
+
+/* No call of it may be running. */
+McpServer *mcp_server_free(McpServer *server);
+
+/* One message as it came off the wire; borrows it until mcp_server_next has returned false. now_ms:
+ * monotonic. 0; a negative errno if the session cannot go on (out of memory, sink failed). */
+int mcp_server_receive(McpServer *server, Span message, int64_t now_ms);
+
+/* The transport met a message that is longer than allowed and skipped it: answered with -32600. */
+int mcp_server_receive_too_long(McpServer *server, int64_t now_ms);
+
+/* The next thing for the owner to do; false if there is none. */
+bool mcp_server_next(McpServer *server, McpEvent *ret);
+
+/* A call that was cancelled, by the client or by the owner: forgets it; no answer is sent (a
+ * cancelled request gets none). */
+void mcp_server_drop(McpServer *server, Call *call);
+
+/* Something changed; notifications go to whoever asked for them, in the form of their era. */
+typedef enum McpListKind {
+    MCP_LIST_TOOLS,
+    MCP_LIST_RESOURCES,
+    MCP_LIST_PROMPTS
+} McpListKind;
+void mcp_server_list_changed(McpServer *server, McpListKind kind);
+void mcp_server_resource_updated(McpServer *server, Span uri);
+
+/* The end begins: subscriptions are closed with their result, new requests are refused with a named
+ * error (-32600, "invalid transition: … in state Shutting"; a legacy ping is still answered).
+ * Questions are taken back and their calls end with an error: nobody waits for people now. Calls in
+ * flight may still finish. */
+void mcp_server_shutdown(McpServer *server);
+
+/* Everything is over: questions to the client will have no answer. Calls left are to be cancelled
+ * and dropped by the owner (mcp_server_first_call). */
+void mcp_server_close(McpServer *server);
+
+/* A call in flight, or NULL; and how many there are (those waiting for answers included). */
+Call *mcp_server_first_call(McpServer *server);
+size_t mcp_server_n_calls(const McpServer *server);
+
+McpState mcp_server_state(const McpServer *server);
+
+/* Questions to the client have a deadline too. INT64_MAX if none is open. Expired ones end their
+ * call with an error. The session knows the time from here and from receive only: a provider that
+ * asks after long work has its deadline counted from the last of them, so an owner calls advance
+ * whenever it wakes up, before results come in. */
+int64_t mcp_server_next_deadline(const McpServer *server);
+void mcp_server_advance(McpServer *server, int64_t now_ms);
+
+/* First failure of the sink or of memory; the owner closes the session. 0 if all is well. */
+int mcp_server_error(const McpServer *server);
