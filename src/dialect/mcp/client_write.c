@@ -1,0 +1,321 @@
+/* What a client sends, in the form of the revision that was agreed on. */
+#include "dialect/mcp/client_internal.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "dialect/mcp/render.h"
+#include "json/writer.h"
+
+/* Names of the members that every modern request has. */
+#define META_VERSION      SPAN("io.modelcontextprotocol/protocolVersion")
+#define META_CAPABILITIES SPAN("io.modelcontextprotocol/clientCapabilities")
+#define META_CLIENT       SPAN("io.modelcontextprotocol/clientInfo")
+#define META_LOG_LEVEL    SPAN("io.modelcontextprotocol/logLevel")
+
+static int write_begin(McpClient *client, JsonWriter *w)
+{
+    const McpSink *sink = client->config.sink;
+    Bytes *out = NULL;
+    int r = sink->begin(sink->context, &out);
+
+    if (r != 0) {
+        return err_raise(r < 0 ? r : -ENOBUFS);
+    }
+    json_writer_init(w, out, JSON_STYLE_COMPACT);
+    json_write_object(w);
+    json_write_key(w, SPAN("jsonrpc"));
+    json_write_string(w, SPAN("2.0"));
+    return 0;
+}
+
+static int write_end(McpClient *client, JsonWriter *w)
+{
+    const McpSink *sink = client->config.sink;
+    int r;
+
+    json_write_end_object(w);
+    r = json_writer_finish(w);
+    if (r != 0) {
+        sink->abort(sink->context);
+    } else {
+        r = sink->commit(sink->context);
+    }
+    return err_raise(r <= 0 ? r : -ENOBUFS);
+}
+
+static void write_member(JsonWriter *w, Span key, Span text)
+{
+    if (text.n > 0) {
+        json_write_key(w, key);
+        json_write_string(w, text);
+    }
+}
+
+static void write_info(JsonWriter *w, const McpIdentity *identity, McpRevision revision)
+{
+    json_write_object(w);
+    json_write_key(w, SPAN("name"));
+    json_write_string(w, identity->name);
+    json_write_key(w, SPAN("version"));
+    json_write_string(w, identity->version);
+    if (revision >= MCP_2025_06_18) {
+        write_member(w, SPAN("title"), identity->title);
+    }
+    if (revision >= MCP_2025_11_25) {
+        write_member(w, SPAN("description"), identity->description);
+        write_member(w, SPAN("websiteUrl"), identity->website_url);
+        if (identity->icons.n > 0) {
+            json_write_key(w, SPAN("icons"));
+            json_write_raw(w, identity->icons);
+        }
+    }
+    json_write_end_object(w);
+}
+
+static void write_flag(JsonWriter *w, bool flag, Span key)
+{
+    if (flag) {
+        json_write_key(w, key);
+        json_write_raw(w, SPAN("{}"));
+    }
+}
+
+static void write_capabilities(JsonWriter *w, unsigned can, McpRevision revision)
+{
+    bool elicits = (can & (CALL_CAN_FORM | CALL_CAN_URL)) != 0;
+
+    json_write_object(w);
+    if ((can & CALL_CAN_ROOTS) != 0) {
+        json_write_key(w, SPAN("roots"));
+        json_write_raw(w,
+                       revision >= MCP_FIRST_MODERN ? SPAN("{}") : SPAN("{\"listChanged\":true}"));
+    }
+    write_flag(w, (can & CALL_CAN_SAMPLE) != 0, SPAN("sampling"));
+    if (revision >= MCP_2025_11_25 && elicits) {
+        json_write_key(w, SPAN("elicitation"));
+        json_write_object(w);
+        write_flag(w, (can & CALL_CAN_FORM) != 0, SPAN("form"));
+        write_flag(w, (can & CALL_CAN_URL) != 0, SPAN("url"));
+        json_write_end_object(w);
+    } else {
+        write_flag(w, revision >= MCP_2025_06_18 && (can & CALL_CAN_FORM) != 0,
+                   SPAN("elicitation"));
+    }
+    json_write_end_object(w);
+}
+
+int client_write_make_meta(McpClient *client)
+{
+    const McpClientConfig *config = &client->config;
+    JsonWriter w;
+    int r;
+
+    bytes_clear(&client->meta);
+    json_writer_init(&w, &client->meta, JSON_STYLE_COMPACT);
+    json_write_object(&w);
+    json_write_key(&w, META_VERSION);
+    json_write_string(&w, mcp_revision_text(MCP_2026_07_28));
+    json_write_key(&w, META_CAPABILITIES);
+    write_capabilities(&w, config->can, MCP_2026_07_28);
+    json_write_key(&w, META_CLIENT);
+    write_info(&w, config->identity, MCP_2026_07_28);
+    if (config->log_level != CALL_LOG_NONE) {
+        json_write_key(&w, META_LOG_LEVEL);
+        json_write_string(&w, span_from_str(call_log_level_name(config->log_level)));
+    }
+    json_write_end_object(&w);
+    r = json_writer_finish(&w);
+    return err_fold(r);
+}
+
+/* The members of an object as they stand in it, so that others can be put beside them. */
+static Span members_of(Span object)
+{
+    Span s = text_trim(object);
+
+    return s.n < 2 ? SPAN_NULL : text_trim(span_make(s.p + 1, s.n - 2));
+}
+
+static void write_members(JsonWriter *w, Span object)
+{
+    Span members = members_of(object);
+
+    if (members.n > 0) {
+        /* The writer puts the commas; for it this is one value. */
+        json_write_raw(w, members);
+    }
+}
+
+static void write_answers(const McpClient *client, JsonWriter *w, const ClientRequest *request)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < CLIENT_MAX_ASKS; i++) {
+        const ClientAsk *ask = &client->asks[i];
+
+        if (ask->number == 0 || ask->request != request) {
+            continue;
+        }
+        if (!any) {
+            json_write_key(w, SPAN("inputResponses"));
+            json_write_object(w);
+            any = true;
+        }
+        json_write_key(w, bytes_span(&ask->name));
+        json_write_raw(w, bytes_span(&ask->answer));
+    }
+    if (any) {
+        json_write_end_object(w);
+    }
+    if (request->state.n > 0) {
+        json_write_key(w, SPAN("requestState"));
+        json_write_raw(w, bytes_span(&request->state));
+    }
+}
+
+static void write_params(const McpClient *client, JsonWriter *w, Span params,
+                         const ClientRequest *request, uint64_t token)
+{
+    bool is_modern = client_is_modern(client);
+
+    if (params.n == 0 && token == 0 && !is_modern) {
+        return;
+    }
+    json_write_key(w, SPAN("params"));
+    json_write_object(w);
+    write_members(w, params);
+    if (request != NULL) {
+        write_answers(client, w, request);
+    }
+    if (is_modern || token != 0) {
+        json_write_key(w, SPAN("_meta"));
+        json_write_object(w);
+        if (is_modern) {
+            write_members(w, bytes_span(&client->meta));
+        }
+        if (token != 0) {
+            json_write_key(w, SPAN("progressToken"));
+            json_write_uint(w, token);
+        }
+        json_write_end_object(w);
+    }
+    json_write_end_object(w);
+}
+
+int client_write_request(McpClient *client, uint64_t id, Span method, Span params,
+                         const ClientRequest *request, uint64_t token)
+{
+    JsonWriter w;
+    int r = write_begin(client, &w);
+
+    if (r != 0) {
+        return r;
+    }
+    json_write_key(&w, SPAN("id"));
+    json_write_uint(&w, id);
+    json_write_key(&w, SPAN("method"));
+    json_write_string(&w, method);
+    write_params(client, &w, params, request, token);
+    return write_end(client, &w);
+}
+
+int client_write_probe(McpClient *client, uint64_t id)
+{
+    return client_write_request(client, id, SPAN("server/discover"), SPAN_NULL, NULL, 0);
+}
+
+int client_write_initialize(McpClient *client, uint64_t id)
+{
+    McpRevision revision = client->config.legacy_revision;
+    JsonWriter w;
+    int r = write_begin(client, &w);
+
+    if (r != 0) {
+        return r;
+    }
+    json_write_key(&w, SPAN("id"));
+    json_write_uint(&w, id);
+    json_write_key(&w, SPAN("method"));
+    json_write_string(&w, SPAN("initialize"));
+    json_write_key(&w, SPAN("params"));
+    json_write_object(&w);
+    json_write_key(&w, SPAN("protocolVersion"));
+    json_write_string(&w, mcp_revision_text(revision));
+    json_write_key(&w, SPAN("capabilities"));
+    write_capabilities(&w, client->config.can, revision);
+    json_write_key(&w, SPAN("clientInfo"));
+    write_info(&w, client->config.identity, revision);
+    json_write_end_object(&w);
+    return write_end(client, &w);
+}
+
+int client_write_notification(McpClient *client, Span method, Span params)
+{
+    JsonWriter w;
+    int r = write_begin(client, &w);
+
+    if (r != 0) {
+        return r;
+    }
+    json_write_key(&w, SPAN("method"));
+    json_write_string(&w, method);
+    if (params.n > 0) {
+        json_write_key(&w, SPAN("params"));
+        json_write_raw(&w, text_trim(params));
+    }
+    return write_end(client, &w);
+}
+
+int client_write_cancelled(McpClient *client, uint64_t id, Span reason)
+{
+    JsonWriter w;
+    int r = write_begin(client, &w);
+
+    if (r != 0) {
+        return r;
+    }
+    json_write_key(&w, SPAN("method"));
+    json_write_string(&w, SPAN("notifications/cancelled"));
+    json_write_key(&w, SPAN("params"));
+    json_write_object(&w);
+    json_write_key(&w, SPAN("requestId"));
+    json_write_uint(&w, id);
+    write_member(&w, SPAN("reason"), reason);
+    json_write_end_object(&w);
+    return write_end(client, &w);
+}
+
+int client_write_result(McpClient *client, Span id, Span result)
+{
+    JsonWriter w;
+    int r = write_begin(client, &w);
+
+    if (r != 0) {
+        return r;
+    }
+    json_write_key(&w, SPAN("id"));
+    json_write_raw(&w, id);
+    json_write_key(&w, SPAN("result"));
+    json_write_raw(&w, text_trim(result));
+    return write_end(client, &w);
+}
+
+int client_write_error(McpClient *client, Span id, int code, Span message)
+{
+    JsonWriter w;
+    int r = write_begin(client, &w);
+
+    if (r != 0) {
+        return r;
+    }
+    json_write_key(&w, SPAN("id"));
+    json_write_raw(&w, id);
+    json_write_key(&w, SPAN("error"));
+    json_write_object(&w);
+    json_write_key(&w, SPAN("code"));
+    json_write_int(&w, code);
+    json_write_key(&w, SPAN("message"));
+    json_write_string(&w, message);
+    json_write_end_object(&w);
+    return write_end(client, &w);
+}

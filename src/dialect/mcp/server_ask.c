@@ -1,0 +1,486 @@
+/* Questions to the client: a provider's ASK, in the form of the era.
+ *
+ *     legacy   a request of ours for each question; the call waits here for the responses and is
+ *              then handed to the owner again
+ *     modern   an input_required result; the request is over, and another one brings the answers
+ *              back, together with what we need to go on (dialect/mcp/state.h)
+ */
+#include "dialect/mcp/server_internal.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/limits.h"
+#include "dialect/mcp/state.h"
+#include "json/writer.h"
+
+static bool is_elicitation(CallAskKind kind)
+{
+    return kind == CALL_ASK_FORM || kind == CALL_ASK_URL;
+}
+
+static void end_with(McpRequest *request, CallError error, Span why)
+{
+    mcp_answer_call_error(request, error, why);
+    mcp_request_end(request);
+}
+
+static unsigned asks_need(const CallResult *result)
+{
+    unsigned need = 0;
+
+    for (size_t i = 0; i < result->n_asks; i++) {
+        need |= 1u << result->asks[i].kind;
+    }
+    return need;
+}
+
+/* Modern. */
+
+static McpStateBinding binding_of(const McpRequest *request)
+{
+    return (McpStateBinding){.method = request->method,
+                             .target = request->call.target,
+                             .arguments = request->call.arguments};
+}
+
+static int send_missing_capability(McpRequest *request, const CallResult *result)
+{
+    McpReply reply = mcp_reply_to_request(request);
+    McpOut out;
+    int r = mcp_out_begin(&out, request->server, request->batch, true);
+
+    if (r == 0) {
+        r = mcp_render_missing_capability(out.bytes, &reply, request->call.can, result->asks,
+                                          result->n_asks);
+    }
+    return mcp_out_end(&out, r);
+}
+
+static int send_input_required(McpRequest *request, const CallResult *result, Span state)
+{
+    McpReply reply = mcp_reply_to_request(request);
+    McpOut out;
+    int r = mcp_out_begin(&out, request->server, request->batch, true);
+
+    if (r == 0) {
+        r = mcp_render_input_required(out.bytes, &reply, result->asks, result->n_asks, state);
+    }
+    return mcp_out_end(&out, r);
+}
+
+/* Into server->text. */
+static int seal_state(McpRequest *request, const CallResult *result)
+{
+    McpServer *server = request->server;
+    McpStateBinding binding = binding_of(request);
+    JsonValue inputs = request->call.inputs;
+    int r = mcp_state_seal(&server->text, &server->scratch, server->config.sealer, &binding,
+                           mcp_expiry_ms(server),
+                           inputs.node == NULL ? SPAN_NULL : json_span(inputs), result->state);
+
+    arena_reset(&server->scratch, LIMIT_KEEP_BYTES);
+    return r > 0 ? MCP_OUT_E_FULL : err_pass(r);
+}
+
+static void ask_modern(McpRequest *request, const CallResult *result)
+{
+    McpServer *server = request->server;
+    int r;
+
+    if ((asks_need(result) & ~request->call.can) != 0) {
+        r = send_missing_capability(request, result);
+    } else {
+        r = seal_state(request, result);
+        if (r == 0) {
+            r = send_input_required(request, result, bytes_span(&server->text));
+        }
+        bytes_clear_keep(&server->text, LIMIT_KEEP_BYTES);
+    }
+    if (r == MCP_OUT_E_FULL) {
+        end_with(request, CALL_ERROR_TOO_LARGE, SPAN_NULL);
+        return;
+    }
+    mcp_server_fail(server, r);
+    mcp_request_end(request);
+}
+
+/* An object of objects. */
+static bool take_responses(McpServer *server, const McpInbound *in, JsonValue *ret)
+{
+    if (!mcp_take_object(server, in, in->params, SPAN("inputResponses"), "params.inputResponses",
+                         false, ret)) {
+        return false;
+    }
+    if (ret->node == NULL) {
+        return true;
+    }
+    for (JsonIter it = json_iter(*ret); json_iter_next(&it);) {
+        if (json_kind(it.value) != JSON_OBJECT) {
+            mcp_refuse(server, in, MCP_ERROR_INVALID_PARAMS,
+                       "params.inputResponses must hold objects only");
+            return false;
+        }
+    }
+    return true;
+}
+
+/* False if the request was refused. */
+static bool open_state(McpServer *server, const McpInbound *in, const McpStateBinding *binding,
+                       Span text, Span *ret_answers, Span *ret_state)
+{
+    int r = mcp_state_open(&server->arena, server->config.sealer, binding, server->now_ms, text,
+                           ret_answers, ret_state);
+
+    if (r == MCP_STATE_E_FORGED) {
+        mcp_refuse(server, in, MCP_ERROR_INVALID_PARAMS,
+                   "params.requestState is not what this server gave for this request");
+    } else if (r == MCP_STATE_E_EXPIRED) {
+        mcp_refuse(server, in, MCP_ERROR_INVALID_PARAMS, "params.requestState has expired");
+    } else if (r == MCP_STATE_E_TOO_LARGE) {
+        mcp_refuse(server, in, MCP_ERROR_INVALID_PARAMS, "params.requestState is too large");
+    } else {
+        mcp_server_fail(server, err_fold(r));
+    }
+    return r == 0;
+}
+
+/* Members of object, but those that `except` (may be none) has, too. */
+static int write_members(JsonWriter *w, Arena *arena, JsonValue object, JsonValue except)
+{
+    JsonValue unused;
+
+    for (JsonIter it = json_iter(object); json_iter_next(&it);) {
+        Span key;
+        int r = json_string(it.key, arena, &key);
+
+        if (r != 0) {
+            return err_fold(r);
+        }
+        if (except.node == NULL || !json_get(except, key, &unused)) {
+            json_write_key(w, key);
+            json_write_raw(w, json_span(it.value));
+        }
+    }
+    return 0;
+}
+
+/* The answers of earlier rounds and the new ones, which count where both have one. */
+static int merge_answers(McpServer *server, JsonValue older, JsonValue newer, Span *ret)
+{
+    JsonWriter w;
+    int r;
+
+    json_writer_init(&w, &server->text, JSON_STYLE_COMPACT);
+    json_write_object(&w);
+    r = write_members(&w, &server->arena, older, newer);
+    if (r == 0) {
+        r = write_members(&w, &server->arena, newer, JSON_VALUE_NULL);
+    }
+    json_write_end_object(&w);
+    if (r == 0) {
+        r = json_writer_finish(&w);
+    }
+    if (r == 0) {
+        *ret = arena_copy(&server->arena, bytes_span(&server->text));
+        r = ret->p == NULL ? -ENOMEM : 0;
+    }
+    bytes_clear_keep(&server->text, LIMIT_KEEP_BYTES);
+    /* Room is enough for a whole message and a whole state. */
+    return err_fold(r);
+}
+
+bool mcp_take_inputs(McpServer *server, const McpInbound *in, Span method, Span target,
+                     JsonValue arguments, JsonValue *ret_inputs, Span *ret_state)
+{
+    McpStateBinding binding = {.method = method, .target = target, .arguments = arguments};
+    JsonValue responses = JSON_VALUE_NULL;
+    Span text = SPAN_NULL;
+    Span answers = SPAN_NULL;
+    JsonDoc doc;
+    int r = 0;
+
+    if (!take_responses(server, in, &responses) ||
+        !mcp_take_string(server, in, in->params, SPAN("requestState"), "params.requestState", false,
+                         &text)) {
+        return false;
+    }
+    if (text.p != NULL && !open_state(server, in, &binding, text, &answers, ret_state)) {
+        return false;
+    }
+    if (answers.n == 0) {
+        *ret_inputs = responses;
+        return true;
+    }
+    /* It was one JSON object when we sealed it. */
+    r = json_parse(&doc, &server->arena, answers.p, answers.n, NULL, NULL);
+    if (r == 0 && responses.node != NULL) {
+        r = merge_answers(server, json_root(&doc), responses, &answers);
+        if (r == 0) {
+            r = json_parse(&doc, &server->arena, answers.p, answers.n, NULL, NULL);
+        }
+    }
+    if (r != 0) {
+        mcp_server_fail(server, err_fold(r));
+        return false;
+    }
+    *ret_inputs = json_root(&doc);
+    return true;
+}
+
+/* Legacy. */
+
+/* Keys and state must be here when the provider has long forgotten them. */
+static int keep_asks(McpRequest *request, const CallResult *result)
+{
+    McpServer *server = request->server;
+    int r = call_keep_arguments(&request->call);
+
+    if (r == 0 && result->n_asks > request->cap_questions) {
+        size_t n;
+        McpQuestion *questions = NULL;
+
+        if (mem_size_mul(result->n_asks, sizeof(*questions), &n)) {
+            questions = mem_realloc(request->questions, n);
+        }
+        if (questions == NULL) {
+            return err_raise(-ENOMEM);
+        }
+        request->questions = questions;
+        request->cap_questions = result->n_asks;
+    }
+    /* By way of another buffer: the state may be the very one that is being replaced. */
+    if (r == 0) {
+        r = bytes_append_span(&server->text, result->state);
+    }
+    if (r == 0) {
+        bytes_clear(&request->asked_state);
+        r = bytes_append_span(&request->asked_state, bytes_span(&server->text));
+    }
+    bytes_clear_keep(&server->text, LIMIT_KEEP_BYTES);
+    bytes_clear(&request->question_words);
+    request->n_questions = 0;
+    request->n_unanswered = 0;
+    return r;
+}
+
+static int send_question(McpRequest *request, const CallAsk *ask)
+{
+    McpServer *server = request->server;
+    McpQuestion *question = &request->questions[request->n_questions];
+    McpOut out;
+    int r = bytes_append_span(&request->question_words, ask->key);
+
+    if (r != 0) {
+        return r > 0 ? MCP_OUT_E_FULL : err_pass(r);
+    }
+    *question = (McpQuestion){.id = server->last_question + 1,
+                              .kind = ask->kind,
+                              .key_at = request->question_words.n - ask->key.n,
+                              .n_key = ask->key.n};
+    r = mcp_out_begin(&out, server, NULL, true);
+    if (r == 0) {
+        r = mcp_render_ask(out.bytes, request->revision, question->id, ask);
+    }
+    r = mcp_out_end(&out, r);
+    if (r == 0) {
+        server->last_question++;
+        request->n_questions++;
+        request->n_unanswered++;
+    }
+    return r;
+}
+
+static void ask_legacy(McpRequest *request, const CallResult *result)
+{
+    McpServer *server = request->server;
+    int r;
+
+    if ((asks_need(result) & ~request->call.can) != 0) {
+        end_with(request, CALL_ERROR_CANNOT_ASK, SPAN_NULL);
+        return;
+    }
+    if (server->state == MCP_STATE_SHUTTING) {
+        end_with(request, CALL_ERROR_CANNOT_ASK, SPAN("the server is shutting down"));
+        return;
+    }
+    if (request->n_rounds >= LIMIT_MCP_ROUNDS) {
+        end_with(request, CALL_ERROR_CANNOT_ASK, SPAN("the tool asked too many times"));
+        return;
+    }
+    r = keep_asks(request, result);
+    for (size_t i = 0; i < result->n_asks && r == 0; i++) {
+        r = send_question(request, &result->asks[i]);
+    }
+    if (r != 0) {
+        mcp_unask(request, SPAN("the question could not be asked"));
+        mcp_server_fail(server, r < 0 ? r : 0);
+        end_with(request, CALL_ERROR_TOO_LARGE, SPAN_NULL);
+        return;
+    }
+    request->n_rounds++;
+    request->state = MCP_REQUEST_WAITING;
+    request->deadline_ms = mcp_expiry_ms(server);
+    mcp_link_append(&server->waiting, &request->turn);
+}
+
+void mcp_ask(McpRequest *request, const CallResult *result)
+{
+    CallVerb verb = request->call.verb;
+
+    if (result->n_asks == 0) {
+        end_with(request, CALL_ERROR_INTERNAL, SPAN("the tool asked for input and named none"));
+    } else if (verb != CALL_TOOL && verb != CALL_PROMPT && verb != CALL_READ) {
+        end_with(request, CALL_ERROR_CANNOT_ASK, SPAN_NULL);
+    } else if (request->revision >= MCP_FIRST_MODERN) {
+        ask_modern(request, result);
+    } else {
+        ask_legacy(request, result);
+    }
+}
+
+void mcp_unask(McpRequest *request, Span reason)
+{
+    for (size_t i = 0; i < request->n_questions; i++) {
+        McpOut out;
+        int r;
+
+        if (request->questions[i].is_answered) {
+            continue;
+        }
+        r = mcp_out_begin(&out, request->server, NULL, true);
+        if (r == 0) {
+            r = mcp_render_cancelled(out.bytes, request->questions[i].id, reason);
+        }
+        r = mcp_out_end(&out, r);
+        mcp_server_fail(request->server, r < 0 ? r : 0);
+    }
+    request->n_questions = 0;
+}
+
+/* Adds `"key":answer` to the object of answers; of equal keys the last counts. 0, -ENOMEM,
+ * BYTES_E_FULL; then the answers are as they were. */
+static int add_answer(McpRequest *request, const McpQuestion *question, Span answer)
+{
+    Bytes *answers = &request->answers;
+    Span key = span_make(request->question_words.data + question->key_at, question->n_key);
+    size_t n_before = answers->n;
+    JsonWriter w;
+    int r;
+
+    if (answers->n > 0) {
+        answers->data[answers->n - 1] = ',';
+    }
+    r = answers->n > 0 ? 0 : bytes_append_byte(answers, '{');
+    if (r == 0) {
+        json_writer_init(&w, answers, JSON_STYLE_COMPACT);
+        json_write_string(&w, key);
+        r = json_writer_finish(&w);
+    }
+    if (r == 0) {
+        r = bytes_append_byte(answers, ':');
+    }
+    if (r == 0) {
+        r = bytes_append_span(answers, answer);
+    }
+    if (r == 0) {
+        r = bytes_append_byte(answers, '}');
+    }
+    if (r != 0) {
+        answers->n = n_before;
+        if (n_before > 0) {
+            answers->data[n_before - 1] = '}';
+        }
+    }
+    return r;
+}
+
+/* All questions of this round have their answer: the call goes to the owner again. */
+static void resume(McpRequest *request)
+{
+    McpServer *server = request->server;
+    JsonDoc doc;
+    int r;
+
+    arena_reset(&request->answers_arena, LIMIT_KEEP_BYTES);
+    r = json_parse(&doc, &request->answers_arena, request->answers.data, request->answers.n, NULL,
+                   NULL);
+    if (r != 0) {
+        /* Every answer was JSON, and no deeper than in the message that it came in. */
+        mcp_server_fail(server, err_fold(r));
+        mcp_request_end(request);
+        return;
+    }
+    request->call.inputs = json_root(&doc);
+    request->call.state = bytes_span(&request->asked_state);
+    request->state = MCP_REQUEST_QUEUED;
+    mcp_link_remove(&request->turn);
+    mcp_link_append(&server->events, &request->turn);
+}
+
+static McpRequest *find_question(McpServer *server, uint64_t id, McpQuestion **ret)
+{
+    for (McpLink *at = server->waiting.next; at != &server->waiting; at = at->next) {
+        McpRequest *request = MCP_LINK_OWNER(at, McpRequest, turn);
+
+        for (size_t i = 0; i < request->n_questions; i++) {
+            if (request->questions[i].id == id && !request->questions[i].is_answered) {
+                *ret = &request->questions[i];
+                return request;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* A sampling or roots request that the client would not or could not serve. */
+static void end_refused(McpServer *server, McpRequest *request, const JsonrpcMessage *message)
+{
+    Span why = SPAN("the client's answer is not an object");
+    JsonValue text;
+
+    if (message->error.node != NULL) {
+        why = SPAN("the client refused");
+        if (json_get(message->error, SPAN("message"), &text) && json_kind(text) == JSON_STRING) {
+            int r = json_string(text, &server->arena, &why);
+
+            mcp_server_fail(server, err_fold(r));
+        }
+    }
+    mcp_unask(request, SPAN("another question of the same call was refused"));
+    end_with(request, CALL_ERROR_CANNOT_ASK, why);
+}
+
+void mcp_take_answer(McpServer *server, const JsonrpcMessage *message)
+{
+    McpQuestion *question = NULL;
+    McpRequest *request;
+    Span answer;
+    uint64_t id;
+    int r;
+
+    if (message->id.node == NULL || json_uint64(message->id, &id) != 0) {
+        return;
+    }
+    request = find_question(server, id, &question);
+    if (request == NULL) {
+        return;
+    }
+    question->is_answered = true;
+    request->n_unanswered--;
+    if (message->error.node == NULL && json_kind(message->result) == JSON_OBJECT) {
+        answer = json_span(message->result);
+    } else if (is_elicitation(question->kind)) {
+        answer = SPAN("{\"action\":\"cancel\"}");
+    } else {
+        end_refused(server, request, message);
+        return;
+    }
+    r = add_answer(request, question, answer);
+    if (r != 0) {
+        mcp_server_fail(server, r < 0 ? r : 0);
+        mcp_unask(request, SPAN("the answers are too large"));
+        end_with(request, CALL_ERROR_TOO_LARGE, SPAN("the client's answers are too large"));
+    } else if (request->n_unanswered == 0) {
+        resume(request);
+    }
+}

@@ -1,0 +1,236 @@
+/* Requests that become calls: their params checked, a pooled request opened, an event queued. */
+#include "dialect/mcp/server_internal.h"
+
+#include "base/error.h"
+
+/* Every member of an object must be a string: the arguments of prompts and completions. */
+static bool are_strings(McpServer *server, const McpInbound *in, JsonValue object, const char *path)
+{
+    if (object.node == NULL) {
+        return true;
+    }
+    for (JsonIter it = json_iter(object); json_iter_next(&it);) {
+        if (json_kind(it.value) != JSON_STRING) {
+            mcp_refuse_format(server, in, MCP_ERROR_INVALID_PARAMS, "%s must hold strings only",
+                              path);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What the params say, before there is a request to put it into. */
+typedef struct Wanted {
+    CallVerb verb;
+    Span target;
+    JsonValue arguments;
+    CallCompletion completion;
+    Span cursor; /* p NULL if none: an empty cursor is one */
+    JsonValue inputs;
+    Span state;
+} Wanted;
+
+static bool take_completion(McpServer *server, const McpInbound *in, Wanted *want)
+{
+    JsonValue ref = JSON_VALUE_NULL;
+    JsonValue argument = JSON_VALUE_NULL;
+    JsonValue context = JSON_VALUE_NULL;
+    CallCompletion *completion = &want->completion;
+    Span type;
+
+    if (!mcp_take_object(server, in, in->params, SPAN("ref"), "params.ref", true, &ref) ||
+        !mcp_take_string(server, in, ref, SPAN("type"), "params.ref.type", true, &type)) {
+        return false;
+    }
+    completion->is_prompt = span_equals(type, SPAN("ref/prompt"));
+    if (!completion->is_prompt && !span_equals(type, SPAN("ref/resource"))) {
+        mcp_refuse(server, in, MCP_ERROR_INVALID_PARAMS,
+                   "params.ref.type must be ref/prompt or ref/resource");
+        return false;
+    }
+    if (completion->is_prompt ? !mcp_take_string(server, in, ref, SPAN("name"), "params.ref.name",
+                                                 true, &want->target)
+                              : !mcp_take_string(server, in, ref, SPAN("uri"), "params.ref.uri",
+                                                 true, &want->target)) {
+        return false;
+    }
+    return mcp_take_object(server, in, in->params, SPAN("argument"), "params.argument", true,
+                           &argument) &&
+           mcp_take_string(server, in, argument, SPAN("name"), "params.argument.name", true,
+                           &completion->argument) &&
+           mcp_take_string(server, in, argument, SPAN("value"), "params.argument.value", true,
+                           &completion->value) &&
+           mcp_take_object(server, in, in->params, SPAN("context"), "params.context", false,
+                           &context) &&
+           mcp_take_object(server, in, context, SPAN("arguments"), "params.context.arguments",
+                           false, &completion->context) &&
+           are_strings(server, in, completion->context, "params.context.arguments");
+}
+
+/* False if the request was refused. */
+static bool take_params(McpServer *server, const McpInbound *in, Wanted *want)
+{
+    switch (want->verb) {
+    case CALL_TOOL:
+    case CALL_PROMPT:
+        return mcp_take_string(server, in, in->params, SPAN("name"), "params.name", true,
+                               &want->target) &&
+               mcp_take_object(server, in, in->params, SPAN("arguments"), "params.arguments", false,
+                               &want->arguments) &&
+               (want->verb == CALL_TOOL ||
+                are_strings(server, in, want->arguments, "params.arguments"));
+    case CALL_READ:
+    case CALL_SUBSCRIBE:
+        return mcp_take_string(server, in, in->params, SPAN("uri"), "params.uri", true,
+                               &want->target);
+    case CALL_COMPLETE:
+        return take_completion(server, in, want);
+    case CALL_LIST_TOOLS:
+    case CALL_LIST_RESOURCES:
+    case CALL_LIST_TEMPLATES:
+    case CALL_LIST_PROMPTS:
+        return mcp_take_string(server, in, in->params, SPAN("cursor"), "params.cursor", false,
+                               &want->cursor);
+    case CALL_N_VERBS:
+        break;
+    }
+    return false;
+}
+
+static void finish(Call *call, const CallResult *result)
+{
+    McpRequest *request = MCP_LINK_OWNER(call, McpRequest, call);
+
+    if (request->state == MCP_REQUEST_CANCELLED) {
+        /* Taken back, and the owner has yet to fetch that: nothing is left to do for it. Once
+         * fetched, it is the owner who drops the call. */
+        if (!mcp_link_is_alone(&request->turn)) {
+            mcp_request_end(request);
+        }
+        return;
+    }
+    if (result->kind == CALL_RESULT_ASK) {
+        mcp_ask(request, result);
+        return;
+    }
+    if (call->verb == CALL_SUBSCRIBE && result->kind == CALL_RESULT_EMPTY) {
+        int r = mcp_subscribe(request->server, call->target);
+
+        if (r != 0) {
+            mcp_server_fail(request->server, r < 0 ? r : 0);
+            mcp_answer_call_error(request, CALL_ERROR_BUSY, SPAN("too many subscriptions"));
+            mcp_request_end(request);
+            return;
+        }
+    }
+    mcp_answer_result(request, result);
+    mcp_request_end(request);
+}
+
+/* A notification that does not fit is not worth the session; one that fails is. */
+static void end_notification(McpOut *out, int r)
+{
+    r = mcp_out_end(out, r);
+    if (r < 0) {
+        mcp_server_fail(out->server, r);
+    }
+}
+
+static void progress(Call *call, const CallProgress *report)
+{
+    McpRequest *request = MCP_LINK_OWNER(call, McpRequest, call);
+    McpOut out;
+    int r;
+
+    if (request->state != MCP_REQUEST_RUNNING || request->token.n == 0) {
+        return;
+    }
+    r = mcp_out_begin(&out, request->server, NULL, true);
+    if (r == 0) {
+        r = mcp_render_progress(out.bytes, request->revision, request->token, report);
+    }
+    end_notification(&out, r);
+}
+
+static void log_record(Call *call, CallLogLevel level, Span logger, Span data)
+{
+    McpRequest *request = MCP_LINK_OWNER(call, McpRequest, call);
+    McpOut out;
+    int r;
+
+    if (request->state != MCP_REQUEST_RUNNING) {
+        return;
+    }
+    r = mcp_out_begin(&out, request->server, NULL, true);
+    if (r == 0) {
+        r = mcp_render_log(out.bytes, level, logger, data);
+    }
+    end_notification(&out, r);
+}
+
+static const CallDoor door = {.finish = finish, .progress = progress, .log = log_record};
+
+/* Opens the request and queues it. */
+static void open_call(McpServer *server, const McpInbound *in, Span method, const Wanted *want,
+                      bool is_bare)
+{
+    McpRequest *request = NULL;
+    Call *call;
+    int r;
+
+    if (server->requests.n_open >= server->config.max_open) {
+        mcp_refuse(server, in, MCP_ERROR_RATE, "too many requests are open");
+        return;
+    }
+    r = mcp_requests_open(&server->requests, jsonrpc_id_text(in->message), in->key, in->token, true,
+                          &request);
+    if (r != 0) {
+        mcp_server_fail(server, r);
+        return;
+    }
+    request->server = server;
+    request->method = method;
+    request->revision = in->revision;
+    request->is_bare = is_bare;
+    request->batch = in->batch;
+    if (in->batch != NULL) {
+        in->batch->n_open++;
+    }
+    call = &request->call;
+    call->door = &door;
+    call->verb = want->verb;
+    call->target = want->target;
+    call->arguments = want->arguments;
+    call->completion = want->completion;
+    call->cursor = want->cursor;
+    call->has_cursor = want->cursor.p != NULL;
+    call->wants_progress = in->token.n > 0;
+    call->log_level = in->log_level;
+    call->can = in->can;
+    call->inputs = want->inputs;
+    call->state = want->state;
+    mcp_link_append(&server->events, &request->turn);
+}
+
+void mcp_serve_call(McpServer *server, const McpInbound *in, Span method, CallVerb verb)
+{
+    Wanted want = {.verb = verb};
+
+    if (!take_params(server, in, &want)) {
+        return;
+    }
+    if (in->revision >= MCP_FIRST_MODERN &&
+        (verb == CALL_TOOL || verb == CALL_PROMPT || verb == CALL_READ) &&
+        !mcp_take_inputs(server, in, method, want.target, want.arguments, &want.inputs,
+                         &want.state)) {
+        return;
+    }
+    open_call(server, in, method, &want, false);
+}
+
+void mcp_serve_bare_tool(McpServer *server, const McpInbound *in)
+{
+    Wanted want = {.verb = CALL_TOOL, .target = in->message->method, .arguments = in->params};
+
+    open_call(server, in, SPAN("tools/call"), &want, true);
+}

@@ -1,0 +1,170 @@
+/* dialect/mcp/server_internal.h: the inside of an MCP server session, shared by the files that are
+ * it.
+ *
+ *     server.c           life, receiving, events
+ *     server_output.c    one message out, batches
+ *     server_methods.c   from an envelope to its method; what is answered at once
+ *     server_calls.c     requests that become calls
+ *     server_ask.c       questions to the client
+ *     server_listen.c    who is told of changes
+ *
+ * Thread: loop.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/bytes.h"
+#include "base/map.h"
+#include "dialect/mcp/jsonrpc.h"
+#include "dialect/mcp/render.h"
+#include "dialect/mcp/request.h"
+#include "dialect/mcp/server.h"
+
+/* The answers of one batch, which leave together when the last is there. */
+struct McpBatch {
+    McpLink link;
+    Bytes out; /* "[" and the answers so far */
+    size_t n_answers;
+    size_t n_open;     /* requests whose answer is to come */
+    size_t max_result; /* out may grow so far by results; what is above it is kept for errors */
+    bool is_reading;
+};
+
+struct McpServer {
+    McpServerConfig config; /* zeros replaced by defaults */
+    McpState state;
+    int error;
+    int64_t now_ms;
+
+    /* The legacy session; before `initialize` nothing of it counts. */
+    bool has_session;
+    McpRevision revision;
+    unsigned can;
+    CallLogLevel log_level;
+    McpOffer announced;
+    Map subscribed; /* URI → NULL */
+
+    McpRequests requests;
+    McpLink events; /* requests whose `turn` it is to be fetched */
+    McpLink
+        waiting; /* those with open questions; all wait equally long, so the oldest ends first */
+    McpLink listens;
+    McpLink batches;
+    size_t n_listens;
+    size_t n_listen_uris;
+    uint64_t last_question;
+
+    Arena arena;   /* of the message received last */
+    Arena scratch; /* for rendering; empty in between */
+    Bytes text;    /* for composing; empty in between */
+};
+
+/* A request that is being looked at. */
+typedef struct McpInbound {
+    const JsonrpcMessage *message;
+    Span key; /* of its id */
+    McpBatch *batch;
+    McpRevision revision;
+    JsonValue params; /* an object; node NULL if absent */
+    Span token;
+    CallLogLevel log_level;
+    unsigned can;
+    McpOffer offer;
+} McpInbound;
+
+/* server.c */
+
+/* When a question that is asked now has waited long enough. */
+int64_t mcp_expiry_ms(const McpServer *server);
+
+/* server_output.c */
+
+enum {
+    MCP_OUT_E_FULL = 1, /* the message does not fit; it is gone */
+    MCP_OUT_E_CLOSED,   /* the session is closed: nothing is sent any more */
+};
+
+/* One message on its way: begin, render into `bytes`, end. */
+typedef struct McpOut {
+    McpServer *server;
+    McpBatch *batch;
+    Bytes *bytes; /* NULL if begin failed */
+    size_t start;
+    size_t max_end; /* the message may not reach further */
+} McpOut;
+
+/* batch may be NULL: then the message goes to the sink. 0, MCP_OUT_E_FULL, MCP_OUT_E_CLOSED, or a
+ * negative errno, to be handed to end, as what rendering returned is. */
+int mcp_out_begin(McpOut *out, McpServer *server, McpBatch *batch, bool is_result);
+int mcp_out_end(McpOut *out, int r);
+
+/* The session cannot go on; r as from mcp_out_end. Only the first is kept; CLOSED is none. */
+void mcp_server_fail(McpServer *server, int r);
+
+/* Answers that need no provider. `what` is a sentence. */
+void mcp_answer_error(McpServer *server, McpBatch *batch, Span id, int code, Span message);
+void mcp_refuse(McpServer *server, const McpInbound *in, int code, const char *what);
+TW_PRINTF(4, 5)
+void mcp_refuse_format(McpServer *server, const McpInbound *in, int code, const char *format, ...);
+McpReply mcp_reply_to(const McpServer *server, const McpInbound *in);
+
+/* The answer to an open request. What does not fit is replaced by CALL_ERROR_TOO_LARGE. */
+McpReply mcp_reply_to_request(const McpRequest *request);
+void mcp_answer_result(McpRequest *request, const CallResult *result);
+void mcp_answer_call_error(McpRequest *request, CallError error, Span message);
+
+/* The request is over, answered or not: takes it out of its batch, too. */
+void mcp_request_end(McpRequest *request);
+
+/* 0, -ENOMEM. n: bytes of the message that holds it, n_messages in it. */
+int mcp_batch_new(McpServer *server, size_t n, size_t n_messages, McpBatch **ret);
+McpBatch *mcp_batch_free(McpBatch *batch);
+
+/* Sends the batch and frees it if nothing is missing. */
+void mcp_batch_settle(McpServer *server, McpBatch *batch);
+
+/* server_methods.c */
+
+/* Serves one request whose envelope is sound. */
+void mcp_serve_request(McpServer *server, const JsonrpcMessage *message, McpBatch *batch);
+
+/* CALL_CAN_* that a capabilities object declares. */
+unsigned mcp_client_can(JsonValue capabilities, McpRevision revision);
+
+/* For the checks of params: false if the member is wrong; the request is then refused with a
+ * message that says `path`. *ret keeps its value where an optional member is absent. */
+bool mcp_take_string(McpServer *server, const McpInbound *in, JsonValue object, Span name,
+                     const char *path, bool is_required, Span *ret);
+bool mcp_take_object(McpServer *server, const McpInbound *in, JsonValue object, Span name,
+                     const char *path, bool is_required, JsonValue *ret);
+
+/* server_calls.c */
+
+/* Makes a call of the request and queues it as an event, or refuses it. */
+void mcp_serve_call(McpServer *server, const McpInbound *in, Span method, CallVerb verb);
+void mcp_serve_bare_tool(McpServer *server, const McpInbound *in);
+
+/* server_ask.c */
+
+/* The call ended in an ASK. */
+void mcp_ask(McpRequest *request, const CallResult *result);
+
+/* A response of the client: an answer, or nothing of ours. */
+void mcp_take_answer(McpServer *server, const JsonrpcMessage *message);
+
+/* Takes back what is still unanswered. */
+void mcp_unask(McpRequest *request, Span reason);
+
+/* What a modern client brings back: *ret_inputs and *ret_state live in the session's arena. False
+ * if the request was refused. */
+bool mcp_take_inputs(McpServer *server, const McpInbound *in, Span method, Span target,
+                     JsonValue arguments, JsonValue *ret_inputs, Span *ret_state);
+
+/* server_listen.c */
+
+void mcp_serve_listen(McpServer *server, const McpInbound *in);
+void mcp_serve_unsubscribe(McpServer *server, const McpInbound *in);
+void mcp_listen_forget(McpRequest *listen);
+
+/* The URI may be added to the legacy subscriptions. 0, -ENOMEM, MAP_E_FULL. */
+int mcp_subscribe(McpServer *server, Span uri);

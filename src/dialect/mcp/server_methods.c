@@ -1,0 +1,486 @@
+/* From a sound envelope to a served request: era, `_meta`, state, method.
+ *
+ * The checks come in this order, and the first that fails is answered:
+ *
+ *     an id that is open already                               -32600
+ *     `_meta` names a protocol version: the modern era
+ *         in a batch                                           -32600
+ *         any version but 2026-07-28, whatever the method      -32022
+ *         other members of `_meta`                             -32602
+ *     shutting down, and the method is not a legacy ping       -32600, an invalid transition
+ *     legacy, no session yet, not initialize and not ping      -32602, names the versions
+ *     a method that this era or this server does not have      -32601
+ *     params                                                   -32602
+ */
+#include "dialect/mcp/server_internal.h"
+
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+
+#define META(name)      SPAN("io.modelcontextprotocol/" name)
+#define META_PATH(name) "params._meta[\"io.modelcontextprotocol/" name "\"]"
+
+enum {
+    ERA_LEGACY = 1u << 0,
+    ERA_MODERN = 1u << 1,
+    ERA_BOTH = ERA_LEGACY | ERA_MODERN,
+};
+
+typedef enum Need {
+    NEED_NOTHING,
+    NEED_TOOLS,
+    NEED_RESOURCES,
+    NEED_PROMPTS,
+    NEED_COMPLETIONS,
+    NEED_LOGGING,
+} Need;
+
+typedef struct Method {
+    Span name;
+    unsigned eras;
+    Need need;
+    void (*serve)(McpServer *server, const McpInbound *in); /* NULL: a call */
+    CallVerb verb;
+} Method;
+
+bool mcp_take_string(McpServer *server, const McpInbound *in, JsonValue object, Span name,
+                     const char *path, bool is_required, Span *ret)
+{
+    JsonValue v;
+    int r;
+
+    if (object.node == NULL || !json_get(object, name, &v)) {
+        if (is_required) {
+            mcp_refuse_format(server, in, MCP_ERROR_INVALID_PARAMS, "%s is missing", path);
+        }
+        return !is_required;
+    }
+    r = json_string(v, &server->arena, ret);
+    if (r == JSON_E_KIND) {
+        mcp_refuse_format(server, in, MCP_ERROR_INVALID_PARAMS, "%s must be a string", path);
+    } else {
+        mcp_server_fail(server, err_fold(r));
+    }
+    return r == 0;
+}
+
+bool mcp_take_object(McpServer *server, const McpInbound *in, JsonValue object, Span name,
+                     const char *path, bool is_required, JsonValue *ret)
+{
+    JsonValue v;
+
+    if (object.node == NULL || !json_get(object, name, &v)) {
+        if (is_required) {
+            mcp_refuse_format(server, in, MCP_ERROR_INVALID_PARAMS, "%s is missing", path);
+        }
+        return !is_required;
+    }
+    if (json_kind(v) != JSON_OBJECT) {
+        mcp_refuse_format(server, in, MCP_ERROR_INVALID_PARAMS, "%s must be an object", path);
+        return false;
+    }
+    *ret = v;
+    return true;
+}
+
+static bool has_object(JsonValue object, Span name)
+{
+    JsonValue v;
+
+    return json_get(object, name, &v) && json_kind(v) == JSON_OBJECT;
+}
+
+unsigned mcp_client_can(JsonValue capabilities, McpRevision revision)
+{
+    unsigned can = 0;
+    JsonValue elicitation;
+
+    if (capabilities.node == NULL) {
+        return 0;
+    }
+    can |= has_object(capabilities, SPAN("sampling")) ? CALL_CAN_SAMPLE : 0u;
+    can |= has_object(capabilities, SPAN("roots")) ? CALL_CAN_ROOTS : 0u;
+    if (revision < MCP_2025_06_18 || !has_object(capabilities, SPAN("elicitation"))) {
+        return can;
+    }
+    (void)json_get(capabilities, SPAN("elicitation"), &elicitation);
+    if (revision < MCP_2025_11_25) {
+        return can | CALL_CAN_FORM;
+    }
+    can |= has_object(elicitation, SPAN("url")) ? CALL_CAN_URL : 0u;
+    /* An empty object is what older clients send, and they mean forms. */
+    if (has_object(elicitation, SPAN("form")) || (can & CALL_CAN_URL) == 0) {
+        can |= CALL_CAN_FORM;
+    }
+    return can;
+}
+
+static void answer_empty(McpServer *server, const McpInbound *in)
+{
+    McpReply reply = mcp_reply_to(server, in);
+    McpOut out;
+    int r = mcp_out_begin(&out, server, in->batch, false);
+
+    if (r == 0) {
+        r = mcp_render_empty(out.bytes, &reply);
+    }
+    mcp_server_fail(server, mcp_out_end(&out, r));
+}
+
+static const char *state_name(McpState state)
+{
+    static const char *const names[] = {
+        [MCP_STATE_UNINITIALIZED] = "Uninitialized",
+        [MCP_STATE_INITIALIZING] = "Initializing",
+        [MCP_STATE_READY] = "Ready",
+        [MCP_STATE_SHUTTING] = "Shutting",
+        [MCP_STATE_CLOSED] = "Closed",
+    };
+
+    return names[state];
+}
+
+static void refuse_transition(McpServer *server, const McpInbound *in)
+{
+    Span method = in->message->method;
+
+    mcp_refuse_format(server, in, MCP_ERROR_INVALID_REQUEST,
+                      "invalid transition: %.*s in state %s%s",
+                      (int)(method.n < 100 ? method.n : 100), method.p, state_name(server->state),
+                      server->state == MCP_STATE_SHUTTING ? ": the server is shutting down" : "");
+}
+
+static void serve_initialize(McpServer *server, const McpInbound *in)
+{
+    JsonValue capabilities = JSON_VALUE_NULL;
+    JsonValue info = JSON_VALUE_NULL;
+    McpReply reply = mcp_reply_to(server, in);
+    Span version;
+    McpOut out;
+    int r;
+
+    if (in->batch != NULL) {
+        mcp_refuse(server, in, MCP_ERROR_INVALID_REQUEST, "initialize must not be in a batch");
+        return;
+    }
+    if (server->state != MCP_STATE_UNINITIALIZED) {
+        refuse_transition(server, in);
+        return;
+    }
+    if (!mcp_take_string(server, in, in->params, SPAN("protocolVersion"), "params.protocolVersion",
+                         true, &version) ||
+        !mcp_take_object(server, in, in->params, SPAN("capabilities"), "params.capabilities", false,
+                         &capabilities) ||
+        !mcp_take_object(server, in, in->params, SPAN("clientInfo"), "params.clientInfo", false,
+                         &info)) {
+        return;
+    }
+    if (!mcp_revision_parse(version, &reply.revision) || reply.revision > MCP_NEWEST_LEGACY) {
+        reply.revision = MCP_NEWEST_LEGACY;
+    }
+    r = mcp_out_begin(&out, server, NULL, true);
+    if (r == 0) {
+        r = mcp_render_initialize(out.bytes, &reply, &in->offer);
+    }
+    r = mcp_out_end(&out, r);
+    if (r != 0) {
+        mcp_server_fail(server, r);
+        return;
+    }
+    server->has_session = true;
+    server->revision = reply.revision;
+    server->can = mcp_client_can(capabilities, reply.revision);
+    /* The specification leaves it to us what passes until the client says: not what only those who
+     * look for a fault want. */
+    server->log_level = CALL_LOG_INFO;
+    server->announced = in->offer;
+    server->state = MCP_STATE_INITIALIZING;
+}
+
+static void serve_discover(McpServer *server, const McpInbound *in)
+{
+    McpReply reply = mcp_reply_to(server, in);
+    McpOut out;
+    int r = mcp_out_begin(&out, server, in->batch, true);
+
+    if (r == 0) {
+        r = mcp_render_discover(out.bytes, &reply, &in->offer);
+    }
+    mcp_server_fail(server, mcp_out_end(&out, r));
+}
+
+static void serve_set_level(McpServer *server, const McpInbound *in)
+{
+    Span level;
+
+    if (!mcp_take_string(server, in, in->params, SPAN("level"), "params.level", true, &level)) {
+        return;
+    }
+    if (!call_log_level_parse(level, &server->log_level)) {
+        mcp_refuse(server, in, MCP_ERROR_INVALID_PARAMS,
+                   "params.level must be debug, info, notice, warning, error, critical, alert or "
+                   "emergency");
+        return;
+    }
+    answer_empty(server, in);
+}
+
+void mcp_serve_unsubscribe(McpServer *server, const McpInbound *in)
+{
+    Span uri;
+
+    if (mcp_take_string(server, in, in->params, SPAN("uri"), "params.uri", true, &uri)) {
+        (void)map_remove(&server->subscribed, uri);
+        answer_empty(server, in);
+    }
+}
+
+/* In the order in which they are looked for. */
+static const Method methods[] = {
+    {{"tools/call", 10}, ERA_BOTH, NEED_TOOLS, NULL, CALL_TOOL},
+    {{"ping", 4}, ERA_LEGACY, NEED_NOTHING, answer_empty, 0},
+    {{"tools/list", 10}, ERA_BOTH, NEED_TOOLS, NULL, CALL_LIST_TOOLS},
+    {{"resources/read", 14}, ERA_BOTH, NEED_RESOURCES, NULL, CALL_READ},
+    {{"resources/list", 14}, ERA_BOTH, NEED_RESOURCES, NULL, CALL_LIST_RESOURCES},
+    {{"resources/templates/list", 24}, ERA_BOTH, NEED_RESOURCES, NULL, CALL_LIST_TEMPLATES},
+    {{"resources/subscribe", 19}, ERA_LEGACY, NEED_RESOURCES, NULL, CALL_SUBSCRIBE},
+    {{"resources/unsubscribe", 21}, ERA_LEGACY, NEED_RESOURCES, mcp_serve_unsubscribe, 0},
+    {{"prompts/get", 11}, ERA_BOTH, NEED_PROMPTS, NULL, CALL_PROMPT},
+    {{"prompts/list", 12}, ERA_BOTH, NEED_PROMPTS, NULL, CALL_LIST_PROMPTS},
+    {{"completion/complete", 19}, ERA_BOTH, NEED_COMPLETIONS, NULL, CALL_COMPLETE},
+    {{"logging/setLevel", 16}, ERA_LEGACY, NEED_LOGGING, serve_set_level, 0},
+    {{"initialize", 10}, ERA_LEGACY, NEED_NOTHING, serve_initialize, 0},
+    {{"server/discover", 15}, ERA_MODERN, NEED_NOTHING, serve_discover, 0},
+    {{"subscriptions/listen", 20}, ERA_MODERN, NEED_NOTHING, mcp_serve_listen, 0},
+};
+
+static bool is_offered(const McpOffer *offer, Need need)
+{
+    switch (need) {
+    case NEED_TOOLS:
+        return offer->tools;
+    case NEED_RESOURCES:
+        return offer->resources;
+    case NEED_PROMPTS:
+        return offer->prompts;
+    case NEED_COMPLETIONS:
+        return offer->completions;
+    case NEED_LOGGING:
+        return offer->logging;
+    case NEED_NOTHING:
+        break;
+    }
+    return true;
+}
+
+/* NULL if that era, or this server, has no such method. */
+static const Method *find_method(Span name, unsigned era, const McpOffer *offer)
+{
+    for (size_t i = 0; i < TW_ARRAY_SIZE(methods); i++) {
+        if (span_equals(methods[i].name, name)) {
+            return (methods[i].eras & era) != 0 && is_offered(offer, methods[i].need) ? &methods[i]
+                                                                                      : NULL;
+        }
+    }
+    return NULL;
+}
+
+/* progressToken, in both eras. */
+static bool take_token(McpServer *server, McpInbound *in, JsonValue meta)
+{
+    JsonValue token;
+
+    if (!json_get(meta, SPAN("progressToken"), &token)) {
+        return true;
+    }
+    if (json_kind(token) != JSON_STRING &&
+        (json_kind(token) != JSON_NUMBER || !json_number_is_whole(token))) {
+        mcp_refuse(server, in, MCP_ERROR_INVALID_PARAMS,
+                   "params._meta.progressToken must be a string or an integer");
+        return false;
+    }
+    in->token = json_span(token);
+    return true;
+}
+
+static bool take_client_info(McpServer *server, McpInbound *in, JsonValue meta)
+{
+    JsonValue info = JSON_VALUE_NULL;
+    Span text;
+
+    if (!mcp_take_object(server, in, meta, META("clientInfo"), META_PATH("clientInfo"), false,
+                         &info)) {
+        return false;
+    }
+    return info.node == NULL || (mcp_take_string(server, in, info, SPAN("name"),
+                                                 META_PATH("clientInfo") ".name", true, &text) &&
+                                 mcp_take_string(server, in, info, SPAN("version"),
+                                                 META_PATH("clientInfo") ".version", true, &text));
+}
+
+/* What every request of the modern era must say about itself. False if it was refused. */
+static bool take_modern_meta(McpServer *server, McpInbound *in, JsonValue meta)
+{
+    JsonValue capabilities = JSON_VALUE_NULL;
+    Span level = SPAN_NULL;
+
+    if (!mcp_take_object(server, in, meta, META("clientCapabilities"),
+                         META_PATH("clientCapabilities"), true, &capabilities) ||
+        !take_client_info(server, in, meta) ||
+        !mcp_take_string(server, in, meta, META("logLevel"), META_PATH("logLevel"), false,
+                         &level)) {
+        return false;
+    }
+    in->can = mcp_client_can(capabilities, in->revision);
+    in->log_level = CALL_LOG_NONE;
+    if (level.p != NULL && !call_log_level_parse(level, &in->log_level)) {
+        mcp_refuse(server, in, MCP_ERROR_INVALID_PARAMS,
+                   META_PATH("logLevel") " is not a level of logging");
+        return false;
+    }
+    return true;
+}
+
+/* The version that a modern request names. False if it was refused. */
+static bool take_version(McpServer *server, const McpInbound *in, JsonValue version)
+{
+    Span text = SPAN_NULL;
+    McpOut out;
+    int r = json_string(version, &server->arena, &text);
+
+    if (r < 0) {
+        mcp_server_fail(server, r);
+        return false;
+    }
+    if (r == JSON_E_KIND) {
+        /* Whatever it is, it is no version of ours; enough of it to be recognised is told back. */
+        text = json_span(version);
+        text.n = text.n < 64 ? text.n : 64;
+    } else if (span_equals(text, mcp_revision_text(MCP_FIRST_MODERN))) {
+        return true;
+    }
+    r = mcp_out_begin(&out, server, in->batch, false);
+    if (r == 0) {
+        r = mcp_render_unsupported_version(out.bytes, jsonrpc_id_text(in->message), text);
+    }
+    mcp_server_fail(server, mcp_out_end(&out, r));
+    return false;
+}
+
+/* Decides the era and reads `_meta`. False if the request was refused. */
+static bool take_meta(McpServer *server, McpInbound *in)
+{
+    JsonValue meta = JSON_VALUE_NULL;
+    JsonValue version;
+
+    in->revision = server->revision;
+    in->log_level = server->log_level;
+    in->can = server->can;
+    if (in->params.node == NULL) {
+        return true;
+    }
+    if (!mcp_take_object(server, in, in->params, SPAN("_meta"), "params._meta", false, &meta)) {
+        return false;
+    }
+    if (meta.node == NULL) {
+        return true;
+    }
+    if (json_get(meta, META("protocolVersion"), &version)) {
+        in->revision = MCP_FIRST_MODERN;
+        if (in->batch != NULL) {
+            mcp_refuse(server, in, MCP_ERROR_INVALID_REQUEST,
+                       "a request that names its protocol version must not be in a batch");
+            return false;
+        }
+        if (!take_version(server, in, version) || !take_modern_meta(server, in, meta)) {
+            return false;
+        }
+    }
+    return take_token(server, in, meta);
+}
+
+static void refuse_no_session(McpServer *server, const McpInbound *in)
+{
+    char versions[16 * MCP_N_REVISIONS];
+    size_t n = 0;
+
+    for (int i = 0; i <= MCP_NEWEST_LEGACY; i++) {
+        n += (size_t)snprintf(versions + n, sizeof(versions) - n, "%s%s", i == 0 ? "" : ", ",
+                              mcp_revision_text((McpRevision)i).p);
+    }
+    mcp_refuse_format(server, in, MCP_ERROR_INVALID_PARAMS,
+                      "no session: send initialize first (%s), or name %s in %s", versions,
+                      mcp_revision_text(MCP_FIRST_MODERN).p, META_PATH("protocolVersion"));
+}
+
+static void refuse_method(McpServer *server, const McpInbound *in)
+{
+    Span method = in->message->method;
+
+    mcp_refuse_format(server, in, MCP_ERROR_METHOD_NOT_FOUND, "Method not found: %.*s",
+                      (int)(method.n < 100 ? method.n : 100), method.p);
+}
+
+/* The method, once era and `_meta` are known. */
+static void serve_method(McpServer *server, McpInbound *in, bool has_bad_params)
+{
+    const McpServerConfig *config = &server->config;
+    Span name = in->message->method;
+    bool is_modern = in->revision >= MCP_FIRST_MODERN;
+    bool is_ping = !is_modern && span_equals(name, SPAN("ping"));
+    bool is_bare = false;
+    const Method *method;
+
+    if (server->state == MCP_STATE_SHUTTING && !is_ping) {
+        refuse_transition(server, in);
+        return;
+    }
+    if (!is_modern && !server->has_session && !is_ping && !span_equals(name, SPAN("initialize"))) {
+        refuse_no_session(server, in);
+        return;
+    }
+    method = find_method(name, is_modern ? ERA_MODERN : ERA_LEGACY, &in->offer);
+    if (method == NULL && !is_modern && in->offer.tools && config->is_tool != NULL) {
+        is_bare = config->is_tool(config->context, name);
+    }
+    if (method == NULL && !is_bare) {
+        refuse_method(server, in);
+    } else if (has_bad_params) {
+        mcp_refuse(server, in, MCP_ERROR_INVALID_PARAMS, "params must be an object");
+    } else if (is_bare) {
+        mcp_serve_bare_tool(server, in);
+    } else if (method->serve != NULL) {
+        method->serve(server, in);
+    } else {
+        mcp_serve_call(server, in, method->name, method->verb);
+    }
+}
+
+void mcp_serve_request(McpServer *server, const JsonrpcMessage *message, McpBatch *batch)
+{
+    McpInbound in = {.message = message, .batch = batch, .params = message->params};
+    bool has_bad_params = in.params.node != NULL && json_kind(in.params) != JSON_OBJECT;
+    int r = jsonrpc_id_key(message->id, &server->arena, &in.key);
+
+    if (r != 0) {
+        mcp_server_fail(server, err_fold(r));
+        return;
+    }
+    if (has_bad_params) {
+        in.params = JSON_VALUE_NULL;
+    }
+    if (mcp_requests_find(&server->requests, in.key) != NULL) {
+        mcp_refuse(server, &in, MCP_ERROR_INVALID_REQUEST, "a request of that id is open already");
+        return;
+    }
+    in.offer = server->config.offer(server->config.context);
+    if (!take_meta(server, &in)) {
+        return;
+    }
+    if (!in.offer.logging) {
+        in.log_level = CALL_LOG_NONE;
+    }
+    serve_method(server, &in, has_bad_params);
+}
