@@ -1,0 +1,27 @@
+/* io/loop_internal.h: what the files of this layer share and nobody else sees. */
+#pragma once
+
+#include <stdbool.h>
+#include <uv.h>
+
+#include "io/loop.h"
+
+typedef struct IoProcess IoProcess;
+
+struct IoLoop {
+    uv_loop_t uv;
+    uv_async_t async;     /* wakes the loop for posted tasks; referenced while held */
+    uv_prepare_t prepare; /* calls the hooks; runs only while there are some */
+    uv_mutex_t mutex;     /* guards the two below */
+    IoTask *first_task;
+    IoTask *last_task;
+    IoBeforeWait *first_hook;
+    IoBeforeWait *last_hook;
+    IoProcess *first_orphan; /* freed, but not reaped yet (process.c) */
+    unsigned n_holds;
+    bool in_hooks;
+    bool stopping;
+};
+
+/* Lets go of the children that could not be killed: a loop that ends cannot wait for them. */
+void io_process_abandon_orphans(IoLoop *loop);

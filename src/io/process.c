@@ -1,0 +1,302 @@
+#include "io/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "io/loop_internal.h"
+
+/* The child leads a session of its own (UV_PROCESS_DETACHED is setsid), not only a group: so its
+ * group is known by its pid before it runs a single instruction of its program, and the terminal's
+ * Ctrl-C and hang-up reach us alone, who then end it in order. */
+struct IoProcess {
+    uv_process_t uv;
+    uv_timer_t killer; /* after TERM */
+    IoLoop *loop;
+    void (*exited)(void *context, IoProcessExit exit);
+    void *context;
+    IoProcess *next; /* among the orphans */
+    IoProcess *prev;
+    int pid;
+    int n_open; /* handles that the loop has not let go of */
+    bool is_running;
+    bool is_ending;
+    bool is_orphan; /* freed by its owner */
+};
+
+/* Both ends of the three wires; -1 where there is none. */
+typedef struct ProcessWires {
+    int ours[3];
+    int theirs[3];
+} ProcessWires;
+
+static void process_on_closed(uv_handle_t *handle)
+{
+    IoProcess *process = handle->data;
+
+    process->n_open--;
+    if (process->n_open == 0) {
+        (void)mem_free(process);
+    }
+}
+
+static void process_close(IoProcess *process)
+{
+    if (process->is_orphan) {
+        if (process->prev != NULL) {
+            process->prev->next = process->next;
+        } else {
+            process->loop->first_orphan = process->next;
+        }
+        if (process->next != NULL) {
+            process->next->prev = process->prev;
+        }
+        process->is_orphan = false;
+    }
+    uv_close((uv_handle_t *)&process->uv, process_on_closed);
+    uv_close((uv_handle_t *)&process->killer, process_on_closed);
+}
+
+static bool process_signal_group(const IoProcess *process, int signum)
+{
+    return kill(-process->pid, signum) == 0;
+}
+
+static void process_on_exit(uv_process_t *uv, int64_t status, int signum)
+{
+    IoProcess *process = uv->data;
+    IoProcessExit how = {.status = signum != 0 ? -1 : (int)status, .signum = signum};
+
+    process->is_running = false;
+    if (process->is_orphan) {
+        process_close(process);
+        return;
+    }
+    /* The child is reaped. If others of its group are left they keep the number taken, and get the
+     * rest of their time; if none is, the number may soon be a stranger's. The loop does not wait
+     * for them: they may be dead already, and not reaped by whoever inherited them. */
+    if (process->is_ending) {
+        uv_unref((uv_handle_t *)&process->killer);
+        if (!process_signal_group(process, 0)) {
+            (void)uv_timer_stop(&process->killer);
+        }
+    }
+    process->exited(process->context, how);
+}
+
+static void process_on_grace_over(uv_timer_t *timer)
+{
+    (void)process_signal_group(timer->data, SIGKILL);
+}
+
+static void process_close_fd(int *fd)
+{
+    if (*fd >= 0) {
+        (void)close(*fd);
+        *fd = -1;
+    }
+}
+
+static void process_close_wires(int fds[3])
+{
+    for (int i = 0; i < 3; i++) {
+        process_close_fd(&fds[i]);
+    }
+}
+
+/* One wire; index 0 flows to the child, the others from it. */
+static int process_open_wire(ProcessWires *wires, int index, IoProcessWire kind)
+{
+    int fds[2]; /* [0] is read */
+    int ours = index == 0 ? 1 : 0;
+    int r;
+
+    if (kind == IO_PROCESS_SOCKETS) {
+        r = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds);
+    } else {
+        r = pipe2(fds, O_CLOEXEC);
+    }
+    if (r != 0) {
+        return err_raise(-errno);
+    }
+    wires->ours[index] = fds[ours];
+    wires->theirs[index] = fds[1 - ours];
+    /* Our end only: a program does not expect its standard input to be non-blocking. */
+    if (fcntl(fds[ours], F_SETFL, fcntl(fds[ours], F_GETFL) | O_NONBLOCK) != 0) {
+        return err_raise(-errno);
+    }
+    return 0;
+}
+
+static int process_open_wires(ProcessWires *wires, const IoProcessSpec *spec)
+{
+    int r = process_open_wire(wires, 0, spec->wire);
+
+    if (r == 0) {
+        r = process_open_wire(wires, 1, spec->wire);
+    }
+    /* Always a pipe: programs open /dev/stderr, and nothing fast travels there. */
+    if (r == 0 && !spec->inherit_stderr) {
+        r = process_open_wire(wires, 2, IO_PROCESS_PIPES);
+    }
+    return r;
+}
+
+/* libuv's options are not const, but it only reads them. */
+static char **process_strings(const char *const *strings)
+{
+    union {
+        const char *const *in;
+        char **out;
+    } same = {.in = strings};
+
+    return same.out;
+}
+
+static int process_start(IoProcess *process, const IoProcessSpec *spec, const int theirs[3])
+{
+    uv_stdio_container_t stdio[3];
+    uv_process_options_t options = {
+        .exit_cb = process_on_exit,
+        .file = spec->argv[0],
+        .args = process_strings(spec->argv),
+        .env = process_strings(spec->environment),
+        .cwd = spec->folder,
+        .flags = UV_PROCESS_DETACHED,
+        .stdio_count = 3,
+        .stdio = stdio,
+    };
+
+    for (int i = 0; i < 3; i++) {
+        stdio[i].flags = UV_INHERIT_FD;
+        stdio[i].data.fd = theirs[i] >= 0 ? theirs[i] : i;
+    }
+    return uv_spawn(&process->loop->uv, &process->uv, &options);
+}
+
+/* What could not be started, and why. */
+static int process_explain(const IoProcessSpec *spec, int r, Diag *reterr_diag)
+{
+    struct stat info;
+
+    if (r == -ENOMEM || r == -EMFILE || r == -ENFILE) {
+        return err_raise(r);
+    }
+    if (spec->folder != NULL && (stat(spec->folder, &info) != 0 || !S_ISDIR(info.st_mode))) {
+        return diag_set(reterr_diag, IO_PROCESS_E_CANNOT_START,
+                        "cannot start %s: its folder %s cannot be entered (%s)", spec->argv[0],
+                        spec->folder, uv_strerror(r));
+    }
+    return diag_set(reterr_diag, IO_PROCESS_E_CANNOT_START, "cannot start %s: %s", spec->argv[0],
+                    uv_strerror(r));
+}
+
+static IoProcess *process_new(IoLoop *loop, void (*exited)(void *context, IoProcessExit exit),
+                              void *context)
+{
+    IoProcess *process = mem_alloc_array(1, sizeof(*process));
+
+    if (process != NULL) {
+        process->loop = loop;
+        process->exited = exited;
+        process->context = context;
+        process->uv.data = process;
+        (void)uv_timer_init(&loop->uv, &process->killer);
+        process->killer.data = process;
+        process->n_open = 2;
+    }
+    return process;
+}
+
+int io_process_spawn(IoProcess **ret, IoLoop *loop, const IoProcessSpec *spec,
+                     void (*exited)(void *context, IoProcessExit exit), void *context,
+                     int *ret_stdin_fd, int *ret_stdout_fd, int *ret_stderr_fd, Diag *reterr_diag)
+{
+    ProcessWires wires = {{-1, -1, -1}, {-1, -1, -1}};
+    IoProcess *process;
+    int r = process_open_wires(&wires, spec);
+
+    if (r != 0) {
+        process_close_wires(wires.ours);
+        process_close_wires(wires.theirs);
+        return err_pass(r);
+    }
+    process = process_new(loop, exited, context);
+    if (process == NULL) {
+        process_close_wires(wires.ours);
+        process_close_wires(wires.theirs);
+        return err_raise(-ENOMEM);
+    }
+    r = process_start(process, spec, wires.theirs);
+    process_close_wires(wires.theirs);
+    if (r != 0) {
+        process_close_wires(wires.ours);
+        process_close(process);
+        return process_explain(spec, r, reterr_diag);
+    }
+    process->pid = process->uv.pid;
+    process->is_running = true;
+    *ret = process;
+    *ret_stdin_fd = wires.ours[0];
+    *ret_stdout_fd = wires.ours[1];
+    *ret_stderr_fd = wires.ours[2];
+    return 0;
+}
+
+void io_process_end(IoProcess *process, int64_t grace_ms)
+{
+    if (!process->is_running || process->is_ending) {
+        return;
+    }
+    process->is_ending = true;
+    (void)process_signal_group(process, SIGTERM);
+    (void)uv_timer_start(&process->killer, process_on_grace_over,
+                         grace_ms > 0 ? (uint64_t)grace_ms : 0, 0);
+}
+
+IoProcess *io_process_free(IoProcess *process)
+{
+    IoLoop *loop;
+
+    if (process == NULL) {
+        return NULL;
+    }
+    loop = process->loop;
+    if (!process->is_running) {
+        if (uv_is_active((uv_handle_t *)&process->killer)) {
+            (void)process_signal_group(process, SIGKILL);
+        }
+        process_close(process);
+        return NULL;
+    }
+    /* Killed, but to be reaped: the handle stays until the system reports the end. One that may not
+     * be killed (it runs as another user) must not keep the loop running for ever. */
+    (void)uv_timer_stop(&process->killer);
+    if (!process_signal_group(process, SIGKILL)) {
+        uv_unref((uv_handle_t *)&process->uv);
+    }
+    process->is_orphan = true;
+    process->next = loop->first_orphan;
+    if (process->next != NULL) {
+        process->next->prev = process;
+    }
+    loop->first_orphan = process;
+    return NULL;
+}
+
+void io_process_abandon_orphans(IoLoop *loop)
+{
+    while (loop->first_orphan != NULL) {
+        process_close(loop->first_orphan);
+    }
+}
+
+int io_process_pid(const IoProcess *process)
+{
+    return process->pid;
+}

@@ -1,0 +1,57 @@
+/* io/process.h: child processes: started without a shell, in a group of their own, always reaped.
+ *
+ * Ending one means its whole group: TERM, and KILL for what is left after the grace time. A child
+ * that was started is never forgotten: freeing an IoProcess that still runs kills its group, and
+ * the loop reaps it. Thread: loop.
+ */
+#pragma once
+
+#include "base/diag.h"
+#include "io/loop.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    IO_PROCESS_E_CANNOT_START = 1, /* no such program, no permission…; the Diag says */
+};
+
+typedef struct IoProcess IoProcess;
+
+typedef enum IoProcessWire {
+    IO_PROCESS_PIPES,  /* what scripts expect: /dev/stdin and /dev/stdout can be opened */
+    IO_PROCESS_SOCKETS /* faster from 64 KiB up; what MCP servers are used to from Node. stderr is a
+                          pipe all the same */
+} IoProcessWire;
+
+typedef struct IoProcessSpec {
+    const char *const *argv;        /* NULL-terminated; argv[0] is looked up in PATH of `env` */
+    const char *const *environment; /* NULL-terminated "NAME=value"; NULL: ours */
+    const char *folder;             /* NULL: ours */
+    IoProcessWire wire;
+    bool inherit_stderr; /* else its stderr comes as a descriptor too */
+} IoProcessSpec;
+
+/* How it ended. */
+typedef struct IoProcessExit {
+    int status; /* exit status; -1 if a signal ended it */
+    int signum; /* 0 if none did */
+} IoProcessExit;
+
+/* Starts a child; borrows spec until return. exited comes once, after the process ended (its output
+ * may still be unread in the descriptors). The three descriptors (ours: to its stdin, from its
+ * stdout, from its stderr; *ret_stderr_fd is -1 if inherited) are non-blocking and the caller's. 0,
+ * -ENOMEM, another errno, IO_PROCESS_E_CANNOT_START. Gives *ret. */
+int io_process_spawn(IoProcess **ret, IoLoop *loop, const IoProcessSpec *spec,
+                     void (*exited)(void *context, IoProcessExit exit), void *context,
+                     int *ret_stdin_fd, int *ret_stdout_fd, int *ret_stderr_fd, Diag *reterr_diag);
+
+/* TERM to the group now, KILL after grace_ms; exited still comes. Twice does nothing more, nor does
+ * it after the child has exited. What is left of the group when the child has exited gets the rest
+ * of its time, or until free, and does not keep the loop running. */
+void io_process_end(IoProcess *process, int64_t grace_ms);
+
+/* No callback comes any more. */
+IoProcess *io_process_free(IoProcess *process);
+
+int io_process_pid(const IoProcess *process);

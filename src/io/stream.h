@@ -1,0 +1,70 @@
+/* io/stream.h: moves bytes between descriptors and a pair of framing queues.
+ *
+ * A stream reads one descriptor and writes one (they may be the same), whatever they are: pipe,
+ * socket, terminal, regular file. Bytes are read straight into the room that the owner's reader
+ * reserves, once per wake-up, and written straight from where they lie, with writev. The owner is
+ * told through IoStreamOps; it may free the stream from inside any of them.
+ *
+ *     readable → reserve, read, commit → input → (owner: next…, push…) → flush → pull, writev,
+ *     consumed
+ *
+ * Descriptors that others share are not switched to non-blocking mode behind their back: pipes and
+ * terminals are opened anew for this process, sockets are used with MSG_DONTWAIT, and only where
+ * neither can be done is the mode set, and set back at the end. Thread: loop.
+ */
+#pragma once
+
+#include "base/span.h"
+#include "io/loop.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct IoStream IoStream;
+
+/* How the stream uses its owner; every function gets `context`. */
+typedef struct IoStreamOps {
+    /* Room for at least `want` bytes; 0 or a negative errno, which fails the stream. */
+    int (*reserve)(void *context, size_t want, char **ret_p, size_t *ret_n);
+    void (*commit)(void *context, size_t n);
+    /* Up to max slices of what is to be written; consumed always follows. */
+    size_t (*pull)(void *context, Span *slices, size_t max);
+    void (*consumed)(void *context, size_t n);
+    /* Bytes were committed: cut and handle messages. The stream flushes when this returns. */
+    void (*input)(void *context);
+    /* The peer will send no more. Comes once; writing may go on. */
+    void (*end)(void *context);
+    /* Reading or writing failed (negative errno; -EPIPE: the peer has gone). Comes once; nothing
+     * else comes after it. What the peer had sent before is handed over first, unless paused. */
+    void (*failed)(void *context, int r);
+    /* All that was pulled has been taken by the system, after a flush had to wait. May be NULL. */
+    void (*drained)(void *context);
+} IoStreamOps;
+
+/* Bytes wanted per read: what a pipe holds by default. */
+#define IO_STREAM_READ_BYTES ((size_t)64 * 1024)
+
+/* Takes both descriptors on success (closed by free; equal ones once); -1 for a direction that is
+ * not used. Reading starts at once. 0, -ENOMEM, or the errno of what the system refused. Gives
+ * *ret. */
+int io_stream_new(IoStream **ret, IoLoop *loop, int in_fd, int out_fd, const IoStreamOps *ops,
+                  void *context);
+
+/* Stops, closes, forgets. What was not written is lost: wait for drained first. */
+IoStream *io_stream_free(IoStream *stream);
+
+/* Tries to write now; waits for the system if it does not take everything. Owners call it after
+ * they queued output outside `input`. Cheap if nothing is pending. Calls nothing but pull and
+ * consumed: a failure is reported from the loop. */
+void io_stream_flush(IoStream *stream);
+
+/* Does a flush wait for the system? */
+bool io_stream_is_waiting(const IoStream *stream);
+
+/* Back-pressure: while paused nothing is read, and the peer's writes fill up. */
+void io_stream_pause(IoStream *stream);
+void io_stream_resume(IoStream *stream);
+
+/* No more output after what is pending: the peer sees the end. (A terminal or pipe that is also
+ * read has no such thing.) */
+void io_stream_shut_output(IoStream *stream);
