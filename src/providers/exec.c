@@ -1,0 +1,379 @@
+#include "providers/exec.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "call/answer.h"
+#include "providers/exec_env.h"
+#include "providers/exec_run.h"
+#include "providers/tools_file.h"
+#include "json/writer.h"
+
+typedef struct ExecTool {
+    ExecProvider *provider;
+    const ToolsFileTool *spec; /* the file's */
+    const char *const *environment;
+} ExecTool;
+
+struct ExecProvider {
+    Router *router;
+    IoLoop *loop;
+    const LogSink *log;
+    ToolsFile file;
+    ExecTool *tools;
+    size_t n_added;   /* tools that were added to the router, from the first on */
+    size_t n_entries; /* of these, how many it still may use */
+    ExecRun *busy;
+    ExecRun *spare; /* idle ones, for the next calls */
+    CallAnswer answer;
+    Bytes text;
+    Arena scratch;
+    bool is_freed; /* memory follows when the router has let go of the last entry */
+};
+
+/* A run's place in the list of busy ones; its call is NULL if nobody waits for it any more. */
+
+static void exec_link(ExecProvider *provider, ExecRun *run)
+{
+    ExecRunLink *link = exec_run_link(run);
+
+    link->prev = NULL;
+    link->next = provider->busy;
+    if (provider->busy != NULL) {
+        exec_run_link(provider->busy)->prev = run;
+    }
+    provider->busy = run;
+}
+
+static void exec_unlink(ExecProvider *provider, ExecRun *run)
+{
+    ExecRunLink *link = exec_run_link(run);
+
+    if (link->prev != NULL) {
+        exec_run_link(link->prev)->next = link->next;
+    } else {
+        provider->busy = link->next;
+    }
+    if (link->next != NULL) {
+        exec_run_link(link->next)->prev = link->prev;
+    }
+    link->prev = NULL;
+}
+
+static Span exec_without_newline(Span text)
+{
+    if (text.n > 0 && text.p[text.n - 1] == '\n') {
+        text.n--;
+    }
+    return text;
+}
+
+/* Whether it can be a structured result. What else it may be is the router's to judge. */
+static bool exec_is_object(ExecProvider *provider, Span text)
+{
+    JsonDoc doc;
+    bool is_object;
+
+    arena_reset(&provider->scratch, LIMIT_KEEP_BYTES);
+    is_object = json_parse(&doc, &provider->scratch, text.p, text.n, NULL, NULL) == 0 &&
+                json_kind(json_root(&doc)) == JSON_OBJECT;
+    arena_reset(&provider->scratch, LIMIT_KEEP_BYTES);
+    return is_object;
+}
+
+static void exec_answer_success(ExecProvider *provider, const ExecTool *tool, const ExecRun *run)
+{
+    Span output = exec_without_newline(exec_run_output(run));
+
+    if (tool->spec->has_output_schema && exec_is_object(provider, output)) {
+        call_answer_structured(&provider->answer, output);
+    } else {
+        call_answer_text(&provider->answer, SPAN_NULL, output);
+    }
+}
+
+/* How it ended, in words. 0, -ENOMEM, BYTES_E_FULL. */
+static int exec_describe_exit(Bytes *text, IoProcessExit how)
+{
+    const char *name = how.signum != 0 ? sigabbrev_np(how.signum) : NULL;
+
+    if (how.signum == 0) {
+        return bytes_append_format(text, "exit status %d", how.status);
+    }
+    if (name == NULL) {
+        return bytes_append_format(text, "ended by signal %d", how.signum);
+    }
+    return bytes_append_format(text, "ended by signal SIG%s", name);
+}
+
+static void exec_answer_failure(ExecProvider *provider, const ExecRun *run)
+{
+    Span output = exec_without_newline(exec_run_output(run));
+    Bytes *text = &provider->text;
+    bool is_cut;
+    Span tail = exec_without_newline(exec_run_tail(run, &is_cut));
+    int r;
+
+    bytes_clear_keep(text, LIMIT_KEEP_BYTES);
+    r = bytes_append_span(text, output);
+    if (r == 0 && output.n > 0) {
+        r = bytes_append_byte(text, '\n');
+    }
+    if (r == 0) {
+        r = exec_describe_exit(text, exec_run_exit(run));
+    }
+    if (r == 0 && tail.n > 0) {
+        r = bytes_append_format(text, "\n%s", is_cut ? "[...]" : "");
+    }
+    if (r == 0) {
+        r = bytes_append_span(text, tail);
+    }
+    if (r != 0) {
+        provider->answer.r = r; /* sticks: the call ends with the matching error */
+        return;
+    }
+    provider->answer.result.is_error = true;
+    call_answer_text(&provider->answer, SPAN_NULL, bytes_span(text));
+}
+
+static void exec_on_done(void *context, ExecRun *run)
+{
+    ExecProvider *provider = context;
+    ExecRunLink *link = exec_run_link(run);
+    Call *call = link->call;
+    int r = exec_run_failure(run);
+
+    if (call == NULL) {
+        return;
+    }
+    link->call = NULL;
+    if (r != 0) {
+        call_fail(call, r == EXEC_RUN_E_TOO_LARGE ? CALL_ERROR_TOO_LARGE : CALL_ERROR_INTERNAL,
+                  SPAN_NULL);
+        return;
+    }
+    call_answer_reset(&provider->answer, CALL_RESULT_TOOL);
+    if (exec_run_exit(run).status == 0) {
+        exec_answer_success(provider, link->tool, run);
+    } else {
+        exec_answer_failure(provider, run);
+    }
+    call_answer_finish(&provider->answer, call);
+}
+
+static void exec_on_idle(void *context, ExecRun *run)
+{
+    ExecProvider *provider = context;
+
+    exec_unlink(provider, run);
+    exec_run_link(run)->next = provider->spare;
+    provider->spare = run;
+}
+
+static const ExecRunOps exec_run_ops = {.done = exec_on_done, .idle = exec_on_idle};
+
+static int exec_take_run(ExecProvider *provider, ExecRun **ret)
+{
+    if (provider->spare == NULL) {
+        return exec_run_new(ret, provider->loop, &exec_run_ops, provider);
+    }
+    *ret = provider->spare;
+    provider->spare = exec_run_link(*ret)->next;
+    return 0;
+}
+
+/* The arguments as one line. 0, -ENOMEM, BYTES_E_FULL. */
+static int exec_write_input(Bytes *input, const Call *call)
+{
+    JsonWriter w;
+    int r;
+
+    bytes_clear(input);
+    if (call->arguments.node == NULL) {
+        return bytes_append_span(input, SPAN("{}\n"));
+    }
+    json_writer_init(&w, input, JSON_STYLE_COMPACT);
+    json_write_value(&w, call->arguments);
+    r = json_writer_finish(&w);
+    return r != 0 ? r : bytes_append_byte(input, '\n');
+}
+
+static void exec_start(void *context, Call *call)
+{
+    ExecTool *tool = context;
+    ExecProvider *provider = tool->provider;
+    IoProcessSpec spec = {.argv = tool->spec->command,
+                          .environment = tool->environment,
+                          .folder = tool->spec->folder,
+                          .wire = IO_PROCESS_PIPES};
+    Diag diag = DIAG_NULL;
+    ExecRun *run = NULL;
+    int r = exec_take_run(provider, &run);
+
+    if (r != 0) {
+        call_fail(call, CALL_ERROR_INTERNAL, SPAN_NULL);
+        return;
+    }
+    exec_link(provider, run);
+    r = exec_write_input(exec_run_input(run), call);
+    if (r == 0) {
+        r = exec_run_start(run, &spec, &diag);
+    }
+    if (r != 0) {
+        exec_on_idle(provider, run);
+        logsink_write(provider->log, LOGSINK_LEVEL_DEBUG, "exec", "%s: %s", tool->spec->name.p,
+                      r > 0 ? diag.message : strerror(-r));
+        call_fail(call, r > 0 ? CALL_ERROR_UNAVAILABLE : CALL_ERROR_INTERNAL,
+                  span_from_str(diag.message));
+        return;
+    }
+    call->provider_data = run;
+    exec_run_link(run)->call = call;
+    exec_run_link(run)->tool = tool;
+}
+
+static void exec_cancel(void *context, Call *call)
+{
+    ExecRun *run = call->provider_data;
+
+    (void)context;
+    exec_run_link(run)->call = NULL;
+    exec_run_end(run);
+}
+
+static const CallProvider exec_call_provider = {.start = exec_start, .cancel = exec_cancel};
+
+static void exec_release_memory(ExecProvider *provider)
+{
+    call_answer_deinit(&provider->answer);
+    bytes_deinit(&provider->text);
+    arena_deinit(&provider->scratch);
+    tools_file_deinit(&provider->file);
+    (void)mem_free(provider);
+}
+
+static void exec_on_release(void *context)
+{
+    ExecTool *tool = context;
+    ExecProvider *provider = tool->provider;
+
+    provider->n_entries--;
+    if (provider->is_freed && provider->n_entries == 0) {
+        exec_release_memory(provider);
+    }
+}
+
+static int exec_add_tool(ExecProvider *provider, size_t index, Diag *reterr_diag)
+{
+    ExecTool *tool = &provider->tools[index];
+    const ToolsFileTool *spec = &provider->file.tools[index];
+    RouterSpec entry = {.kind = ROUTER_TOOL,
+                        .json = spec->json,
+                        .provider = &exec_call_provider,
+                        .context = tool,
+                        .timeout_ms = spec->timeout_ms,
+                        .release = exec_on_release};
+    Diag why = DIAG_NULL;
+    int r;
+
+    *tool = (ExecTool){.provider = provider, .spec = spec};
+    if (spec->command == NULL) {
+        return tools_file_blame(&provider->file, spec->offset, "command", "is missing",
+                                reterr_diag);
+    }
+    r = exec_env_make(&tool->environment, &provider->file.arena, spec->variables,
+                      spec->n_variables);
+    if (r != 0) {
+        return err_pass(r);
+    }
+    r = router_add(provider->router, &entry, &why);
+    if (r < 0) {
+        return err_pass(r);
+    }
+    if (r != 0) {
+        const char *words = r == ROUTER_E_EXISTS ? "a tool of that name is there already"
+                            : r == ROUTER_E_FULL ? "there are too many tools"
+                                                 : why.message;
+
+        return tools_file_blame(&provider->file, spec->offset, r == ROUTER_E_EXISTS ? "name" : "",
+                                words, reterr_diag);
+    }
+    provider->n_added++;
+    provider->n_entries++;
+    return 0;
+}
+
+int exec_provider_load(ExecProvider **ret, Router *router, IoLoop *loop, const char *path,
+                       const LogSink *log, Diag *reterr_diag)
+{
+    ExecProvider *provider = mem_alloc_array(1, sizeof(*provider));
+    int r;
+
+    if (provider == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    provider->router = router;
+    provider->loop = loop;
+    provider->log = log;
+    call_answer_init(&provider->answer, LIMIT_MCP_RESPONSE_BYTES);
+    bytes_init(&provider->text, LIMIT_MCP_RESPONSE_BYTES);
+    arena_init(&provider->scratch, LIMIT_MCP_RESPONSE_BYTES * 16 + 65536);
+    r = tools_file_load(&provider->file, path, reterr_diag);
+    if (r == 0) {
+        provider->tools = arena_alloc_array(&provider->file.arena, provider->file.n_tools,
+                                            sizeof(*provider->tools));
+        r = provider->tools == NULL ? err_raise(-ENOMEM) : 0;
+    }
+    router_batch_begin(router);
+    for (size_t i = 0; r == 0 && i < provider->file.n_tools; i++) {
+        r = exec_add_tool(provider, i, reterr_diag);
+    }
+    if (r != 0) {
+        (void)exec_provider_free(provider);
+        router_batch_end(router);
+        return r > 0 ? EXEC_PROVIDER_E_MALFORMED : err_pass(r);
+    }
+    router_batch_end(router);
+    *ret = provider;
+    return 0;
+}
+
+ExecProvider *exec_provider_free(ExecProvider *provider)
+{
+    ExecRun *run;
+
+    if (provider == NULL) {
+        return NULL;
+    }
+    /* Removed first: the end of a call must not lead to the start of another. */
+    router_batch_begin(provider->router);
+    for (size_t i = 0; i < provider->n_added; i++) {
+        (void)router_remove(provider->router, ROUTER_TOOL, provider->file.tools[i].name);
+    }
+    router_batch_end(provider->router);
+    while ((run = provider->busy) != NULL) {
+        Call *call = exec_run_link(run)->call;
+
+        exec_unlink(provider, run);
+        run = exec_run_free(run);
+        if (call != NULL) {
+            call_fail(call, CALL_ERROR_UNAVAILABLE, SPAN_NULL);
+        }
+    }
+    while ((run = provider->spare) != NULL) {
+        provider->spare = exec_run_link(run)->next;
+        run = exec_run_free(run);
+    }
+    provider->is_freed = true;
+    if (provider->n_entries == 0) {
+        exec_release_memory(provider);
+    }
+    return NULL;
+}
+
+size_t exec_provider_count(const ExecProvider *provider)
+{
+    return provider->n_added;
+}

@@ -1,0 +1,33 @@
+/* providers/exec.h: tools that are commands, from a tools file (providers/tools_file.h).
+ *
+ * A call starts the command without a shell, in a process group of its own. It reads the arguments
+ * as one line of JSON from its stdin; what it writes to stdout is the result: text, or structured
+ * if the tool has an output schema and the output is a JSON object. Another exit status than 0 is a
+ * tool error with the end of stderr. Its environment is a short list of ours and what the tools
+ * file says. Calls run side by side. A cancelled call ends the group, TERM and then KILL. Thread:
+ * loop.
+ */
+#pragma once
+
+#include "base/diag.h"
+#include "base/logsink.h"
+#include "io/loop.h"
+#include "router/router.h"
+
+enum {
+    EXEC_PROVIDER_E_MALFORMED = 1, /* the tools file, or a name that is taken; the Diag says */
+};
+
+typedef struct ExecProvider ExecProvider;
+
+/* Adds every tool of the file to the router, or none; borrows router, loop and log (may be NULL)
+ * until free. 0, -ENOMEM, the errno of reading the file, EXEC_PROVIDER_E_MALFORMED; the Diag names
+ * file, line and field. Gives *ret. */
+int exec_provider_load(ExecProvider **ret, Router *router, IoLoop *loop, const char *path,
+                       const LogSink *log, Diag *reterr_diag);
+
+/* Removes the tools, ends their calls (unavailable) and kills their commands. Before the router's
+ * and the loop's. */
+ExecProvider *exec_provider_free(ExecProvider *provider);
+
+size_t exec_provider_count(const ExecProvider *provider);

@@ -1,0 +1,170 @@
+#include "providers/tools_file.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "io/file.h"
+#include "providers/tools_file_tool.h"
+#include "json/json.h"
+
+/* Index, strings and descriptions of a file of TOOLS_FILE_MAX_BYTES. */
+#define TOOLS_FILE_ARENA_BYTES (TOOLS_FILE_MAX_BYTES * 24)
+
+/* "[65535].output_schema" */
+#define TOOLS_FILE_FIELD_SIZE 64
+
+int tools_file_blame(const ToolsFile *file, size_t offset, const char *field, const char *message,
+                     Diag *reterr_diag)
+{
+    Diag place = DIAG_NULL;
+
+    if (reterr_diag == NULL) {
+        return TOOLS_FILE_E_MALFORMED;
+    }
+    diag_set_place(&place, file->text.data, file->text.n, offset);
+    (void)diag_set(reterr_diag, TOOLS_FILE_E_MALFORMED, "%s:%u: %s%s%s", file->path, place.line,
+                   field, field[0] != '\0' ? ": " : "", message);
+    reterr_diag->offset = offset;
+    reterr_diag->line = place.line;
+    reterr_diag->column = place.column;
+    diag_set_field(reterr_diag, "%s", field);
+    return TOOLS_FILE_E_MALFORMED;
+}
+
+/* The folder that the file lies in, without links and dots, so that it stays right whatever folder
+ * a command is started in. */
+static int file_folder(ToolsFile *file, const char **ret)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(file->path, '/');
+    size_t n = slash == NULL ? 0 : (size_t)(slash - file->path);
+    Span copy;
+
+    if (realpath(file->path, folder) == NULL) {
+        /* Not a name in the file system (a pipe behind /proc/self/fd): then as it is written. */
+        (void)snprintf(folder, sizeof(folder), "%.*s/", (int)n, slash == NULL ? "." : file->path);
+    }
+    n = (size_t)(strrchr(folder, '/') - folder);
+    copy = arena_copy(&file->arena, span_make(folder, n == 0 ? 1 : n));
+    *ret = copy.p;
+    return copy.p != NULL ? 0 : err_raise(-ENOMEM);
+}
+
+static int file_read_tools(ToolsFile *file, JsonValue root, Diag *reterr_diag)
+{
+    const char *folder;
+    int r;
+
+    if (json_kind(root) != JSON_ARRAY) {
+        return tools_file_blame(file, 0, "", "a tools file is an array of tools", reterr_diag);
+    }
+    r = file_folder(file, &folder);
+    if (r != 0) {
+        return err_pass(r);
+    }
+    file->tools = arena_alloc_array(&file->arena, json_count(root), sizeof(*file->tools));
+    if (file->tools == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    for (JsonIter it = json_iter(root); r == 0 && json_iter_next(&it); file->n_tools++) {
+        r = tools_file_read_tool(file, file->n_tools, folder, it.value, reterr_diag);
+    }
+    return r;
+}
+
+typedef struct NamedTool {
+    Span name;
+    size_t index;
+} NamedTool;
+
+static int named_compare(const void *a, const void *b)
+{
+    const NamedTool *x = a;
+    const NamedTool *y = b;
+    int c = span_compare(x->name, y->name);
+
+    return c != 0 ? c : (x->index > y->index) - (x->index < y->index);
+}
+
+/* Two tools of one name would hide each other; the later one is blamed. */
+static int file_check_names(ToolsFile *file, Diag *reterr_diag)
+{
+    NamedTool *named = arena_alloc_array(&file->arena, file->n_tools, sizeof(*named));
+
+    if (named == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    for (size_t i = 0; i < file->n_tools; i++) {
+        named[i] = (NamedTool){file->tools[i].name, i};
+    }
+    qsort(named, file->n_tools, sizeof(*named), named_compare);
+    for (size_t i = 1; i < file->n_tools; i++) {
+        char field[TOOLS_FILE_FIELD_SIZE];
+        char message[DIAG_MESSAGE_SIZE];
+
+        if (!span_equals(named[i - 1].name, named[i].name)) {
+            continue;
+        }
+        (void)snprintf(field, sizeof(field), "[%zu].name", named[i].index);
+        (void)snprintf(message, sizeof(message), "\"%.*s\" is the name of [%zu] already",
+                       (int)named[i].name.n, named[i].name.p, named[i - 1].index);
+        return tools_file_blame(file, file->tools[named[i].index].offset, field, message,
+                                reterr_diag);
+    }
+    return 0;
+}
+
+static int file_parse(ToolsFile *file, Diag *reterr_diag)
+{
+    Diag why = DIAG_NULL;
+    JsonDoc doc;
+    int r = json_parse(&doc, &file->arena, file->text.data, file->text.n, NULL, &why);
+
+    if (r > 0) {
+        return tools_file_blame(file, why.offset == DIAG_NO_OFFSET ? 0 : why.offset, "",
+                                why.message, reterr_diag);
+    }
+    if (r == 0) {
+        r = file_read_tools(file, json_root(&doc), reterr_diag);
+    }
+    if (r == 0) {
+        r = file_check_names(file, reterr_diag);
+    }
+    return r;
+}
+
+int tools_file_load(ToolsFile *file, const char *path, Diag *reterr_diag)
+{
+    Span copy;
+    int r;
+
+    *file = TOOLS_FILE_NULL;
+    bytes_init(&file->text, TOOLS_FILE_MAX_BYTES);
+    arena_init(&file->arena, TOOLS_FILE_ARENA_BYTES);
+    copy = arena_copy(&file->arena, span_from_str(path));
+    file->path = copy.p;
+    r = copy.p == NULL ? err_raise(-ENOMEM) : io_file_read(&file->text, path);
+    if (r == BYTES_E_FULL) {
+        r = diag_set(reterr_diag, TOOLS_FILE_E_MALFORMED, "%s: longer than %zu MiB", path,
+                     TOOLS_FILE_MAX_BYTES >> 20);
+    } else if (r < 0) {
+        (void)diag_set(reterr_diag, r, "cannot read %s: %s", path, strerror(-r));
+    } else {
+        r = file_parse(file, reterr_diag);
+    }
+    if (r != 0) {
+        tools_file_deinit(file);
+    }
+    return r;
+}
+
+void tools_file_deinit(ToolsFile *file)
+{
+    bytes_deinit(&file->text);
+    arena_deinit(&file->arena);
+    *file = TOOLS_FILE_NULL;
+}

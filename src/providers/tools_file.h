@@ -1,0 +1,67 @@
+/* providers/tools_file.h: the file that says which tools there are and which command runs each.
+ *
+ * A JSON array of objects:
+ *
+ *     name, description, input_schema            needed
+ *     title, annotations, icons, output_schema   go into the tool's description as they are
+ *     command      argv, no shell: ["./count", "--json"]; command[0] with a slash is relative to
+ * the file's folder, without one it is looked up in PATH cwd          folder of the command,
+ * relative to the file's folder; else ours env          {"NAME": "value"}, or ["NAME"] to pass ours
+ * on timeout_ms   else the router's durable      accepted if false: there is no durable queue yet
+ *
+ * (inputSchema and outputSchema are understood too.) Any other key is an error. Thread: any.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/bytes.h"
+#include "base/diag.h"
+#include "base/span.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    TOOLS_FILE_E_MALFORMED = 1, /* the Diag says what, with file, line and field */
+};
+
+/* Hand-written files have kilobytes; generated ones for a whole application a few MiB. */
+#define TOOLS_FILE_MAX_BYTES ((size_t)16 * 1024 * 1024)
+
+typedef struct ToolsFileVariable {
+    const char *name;
+    const char *value; /* NULL: what ours has, if it has any */
+} ToolsFileVariable;
+
+typedef struct ToolsFileTool {
+    Span name;
+    Span json; /* the description as router/router.h wants it */
+    bool has_output_schema;
+    const char *const *command; /* NULL-terminated; NULL if the file names none */
+    const char *folder;         /* NULL: ours */
+    const ToolsFileVariable *variables;
+    size_t n_variables;
+    int64_t timeout_ms; /* 0: not said */
+    size_t offset;      /* where the tool begins in the file */
+} ToolsFileTool;
+
+typedef struct ToolsFile {
+    const char *path; /* as it was given; copied */
+    Bytes text;
+    Arena arena; /* holds all of the above */
+    ToolsFileTool *tools;
+    size_t n_tools;
+} ToolsFile;
+
+#define TOOLS_FILE_NULL ((ToolsFile){.path = NULL})
+
+/* Reads and checks the file. 0, -ENOMEM, the errno of reading it (with a Diag),
+ * TOOLS_FILE_E_MALFORMED. On failure *file is TOOLS_FILE_NULL. */
+int tools_file_load(ToolsFile *file, const char *path, Diag *reterr_diag);
+void tools_file_deinit(ToolsFile *file);
+
+/* Fills *reterr_diag (may be NULL) with "file:line: field: message" and the place of offset; field
+ * may be empty. Returns TOOLS_FILE_E_MALFORMED. */
+int tools_file_blame(const ToolsFile *file, size_t offset, const char *field, const char *message,
+                     Diag *reterr_diag);

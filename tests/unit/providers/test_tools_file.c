@@ -1,0 +1,266 @@
+#include "providers/tools_file.h"
+
+#include "support/cmocka.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/oom_sweep.h"
+
+typedef struct Folder {
+    char path[PATH_MAX];
+    char file[PATH_MAX + 16];
+} Folder;
+
+static int setup(void **state)
+{
+    Folder *folder = calloc(1, sizeof(*folder));
+    char template[] = "/tmp/tw-tools-XXXXXX";
+
+    assert_non_null(folder);
+    assert_non_null(mkdtemp(template));
+    assert_non_null(realpath(template, folder->path));
+    (void)snprintf(folder->file, sizeof(folder->file), "%s/tools.json", folder->path);
+    *state = folder;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    Folder *folder = *state;
+
+    (void)unlink(folder->file);
+    (void)rmdir(folder->path);
+    free(folder);
+    return 0;
+}
+
+static void put(const Folder *folder, const char *text, size_t n)
+{
+    FILE *out = fopen(folder->file, "w");
+
+    assert_non_null(out);
+    assert_int_equal(fwrite(text, 1, n, out), n);
+    assert_int_equal(fclose(out), 0);
+}
+
+static int load(const Folder *folder, const char *text, ToolsFile *file, Diag *diag)
+{
+    put(folder, text, strlen(text));
+    return tools_file_load(file, folder->file, diag);
+}
+
+#define MINIMUM "\"name\":\"t\",\"description\":\"d\",\"input_schema\":{\"type\":\"object\"}"
+
+static void everything_a_tool_may_say_is_read(void **state)
+{
+    Folder *folder = *state;
+    ToolsFile file;
+    const ToolsFileTool *tool;
+    char path[PATH_MAX + 16];
+
+    assert_int_equal(
+        load(folder,
+             "[{\"command\": [\"./count\", \"--json\", \"\\u00e4\"],\n"
+             "  \"outputSchema\": {\"type\": \"object\"}, \"timeout_ms\": 1500, \"durable\": "
+             "false,\n"
+             "  \"env\": {\"A\": \"1\", \"B\": \"\"}, \"cwd\": \"sub\",\n"
+             "  \"inputSchema\": {\"type\": \"object\", \"x\": 1.50}, \"title\": \"T\",\n"
+             "  \"icons\": [], \"annotations\": {\"readOnlyHint\": true},\n"
+             "  \"description\": \"d\\n\", \"name\": \"count\"},\n"
+             " {" MINIMUM ", \"env\": [\"HOME\"], \"command\": [\"cat\"]},\n"
+             " {\"name\":\"u\",\"description\":\"d\",\"input_schema\":{}}]",
+             &file, NULL),
+        0);
+    assert_int_equal(file.n_tools, 3);
+    tool = &file.tools[0];
+    assert_string_equal(tool->name.p, "count");
+    assert_string_equal(tool->json.p,
+                        "{\"name\":\"count\",\"title\":\"T\",\"description\":\"d\\n\",\"icons\":[],"
+                        "\"inputSchema\":{\"type\":\"object\",\"x\":1.50},"
+                        "\"outputSchema\":{\"type\":\"object\"},"
+                        "\"annotations\":{\"readOnlyHint\":true}}");
+    assert_true(tool->has_output_schema);
+    (void)snprintf(path, sizeof(path), "%s/./count", folder->path);
+    assert_string_equal(tool->command[0], path);
+    assert_string_equal(tool->command[1], "--json");
+    assert_string_equal(tool->command[2], "\xC3\xA4");
+    assert_null(tool->command[3]);
+    (void)snprintf(path, sizeof(path), "%s/sub", folder->path);
+    assert_string_equal(tool->folder, path);
+    assert_int_equal(tool->timeout_ms, 1500);
+    assert_int_equal(tool->n_variables, 2);
+    assert_string_equal(tool->variables[0].name, "A");
+    assert_string_equal(tool->variables[0].value, "1");
+    assert_string_equal(tool->variables[1].value, "");
+    tool = &file.tools[1];
+    assert_string_equal(tool->command[0], "cat"); /* to be looked up in PATH */
+    assert_string_equal(tool->variables[0].name, "HOME");
+    assert_null(tool->variables[0].value);
+    assert_null(tool->folder);
+    assert_int_equal(tool->timeout_ms, 0);
+    assert_false(tool->has_output_schema);
+    assert_null(file.tools[2].command);
+    tools_file_deinit(&file);
+    tools_file_deinit(&file);
+}
+
+static void an_empty_list_is_fine(void **state)
+{
+    ToolsFile file;
+
+    assert_int_equal(load(*state, "[]", &file, NULL), 0);
+    assert_int_equal(file.n_tools, 0);
+    tools_file_deinit(&file);
+}
+
+typedef struct Mistake {
+    const char *text;
+    uint32_t line;
+    const char *field;
+    const char *message; /* part of it */
+} Mistake;
+
+static const Mistake mistakes[] = {
+    {"{}", 1, "", "is an array of tools"},
+    {"[\n1]", 2, "[0]", "must be an object"},
+    {"[\n{" MINIMUM "},\n{\"name\":1", 3, "", ""},
+    {"[{\"description\":\"d\",\"input_schema\":{}}]", 1, "[0].name", "is missing"},
+    {"[{\"name\":\"t\",\"input_schema\":{}}]", 1, "[0].description", "is missing"},
+    {"[{\"name\":\"t\",\"description\":\"d\"}]", 1, "[0].input_schema", "is missing"},
+    {"[{\"name\":\"\",\"description\":\"d\",\"input_schema\":{}}]", 1, "[0].name",
+     "must not be empty"},
+    {"[{\"name\":\"a\\u0000\",\"description\":\"d\",\"input_schema\":{}}]", 1, "[0].name", "NUL"},
+    {"[{\"name\":\"t\",\"description\":2,\"input_schema\":{}}]", 1, "[0].description",
+     "must be a string, not number"},
+    {"[{" MINIMUM ",\n\"output_schema\":[]}]", 2, "[0].output_schema",
+     "must be an object, not array"},
+    {"[{" MINIMUM ",\n\"inputSchema\":{}}]", 2, "[0].inputSchema", "is given twice"},
+    {"[{" MINIMUM ",\n\"comand\":[]}]", 2, "[0]", "did you mean \"command\"?"},
+    {"[{" MINIMUM ",\n\"zzzzzzzz\":[]}]", 2, "[0]", "unknown key \"zzzzzzzz\""},
+    {"[{" MINIMUM ",\"command\":[]}]", 1, "[0].command", "names no program"},
+    {"[{" MINIMUM ",\"command\":[\"\"]}]", 1, "[0].command", "names no program"},
+    {"[{" MINIMUM ",\"command\":\"sh -c x\"}]", 1, "[0].command", "must be an array"},
+    {"[{" MINIMUM ",\"command\":[\"a\",\n1]}]", 2, "[0].command", "strings only"},
+    {"[{" MINIMUM ",\"timeout_ms\":0}]", 1, "[0].timeout_ms", "whole number"},
+    {"[{" MINIMUM ",\"timeout_ms\":1.5}]", 1, "[0].timeout_ms", "whole number"},
+    {"[{" MINIMUM ",\"timeout_ms\":1e99}]", 1, "[0].timeout_ms", "whole number"},
+    {"[{" MINIMUM ",\"timeout_ms\":\"5\"}]", 1, "[0].timeout_ms", "must be a number"},
+    {"[{" MINIMUM ",\"durable\":true}]", 1, "[0].durable", "no durable queue yet"},
+    {"[{" MINIMUM ",\"durable\":0}]", 1, "[0].durable", "must be a boolean"},
+    {"[{" MINIMUM ",\"env\":{\"A\":1}}]", 1, "[0].env", "strings only"},
+    {"[{" MINIMUM ",\"env\":{\"A=B\":\"\"}}]", 1, "[0].env", "\"=\""},
+    {"[{" MINIMUM ",\"env\":[\"\"]}]", 1, "[0].env", "must not be empty"},
+    {"[{" MINIMUM ",\"env\":\"A\"}]", 1, "[0].env", "must be an object"},
+    {"[{" MINIMUM ",\"cwd\":\"a\\u0000\"}]", 1, "[0].cwd", "NUL"},
+    {"[{" MINIMUM "},\n{" MINIMUM "}]", 2, "[1].name", "is the name of [0] already"},
+};
+
+static void mistakes_are_named_with_file_line_and_field(void **state)
+{
+    Folder *folder = *state;
+
+    for (size_t i = 0; i < TW_ARRAY_SIZE(mistakes); i++) {
+        const Mistake *mistake = &mistakes[i];
+        ToolsFile file;
+        Diag diag = DIAG_NULL;
+        char prefix[PATH_MAX + 64];
+
+        assert_int_equal(load(folder, mistake->text, &file, &diag), TOOLS_FILE_E_MALFORMED);
+        assert_null(file.tools);
+        (void)snprintf(prefix, sizeof(prefix), "%s:%u: ", folder->file, mistake->line);
+        if (strncmp(diag.message, prefix, strlen(prefix)) != 0 ||
+            strstr(diag.message, mistake->message) == NULL ||
+            strcmp(diag.field, mistake->field) != 0 || diag.line != mistake->line) {
+            fail_msg("%s gave: %s (field %s)", mistake->text, diag.message, diag.field);
+        }
+        assert_int_equal(load(folder, mistake->text, &file, NULL), TOOLS_FILE_E_MALFORMED);
+    }
+}
+
+static void a_file_that_cannot_be_read_is_explained(void **state)
+{
+    Folder *folder = *state;
+    ToolsFile file;
+    Diag diag = DIAG_NULL;
+
+    assert_int_equal(tools_file_load(&file, folder->file, &diag), -ENOENT);
+    assert_non_null(strstr(diag.message, folder->file));
+    assert_non_null(strstr(diag.message, "No such file"));
+}
+
+static void a_file_that_is_too_long_is_refused(void **state)
+{
+    Folder *folder = *state;
+    char *text = malloc(TOOLS_FILE_MAX_BYTES + 1);
+    ToolsFile file;
+    Diag diag = DIAG_NULL;
+
+    assert_non_null(text);
+    memset(text, ' ', TOOLS_FILE_MAX_BYTES + 1);
+    memcpy(text, "[]", 2);
+    put(folder, text, TOOLS_FILE_MAX_BYTES);
+    assert_int_equal(tools_file_load(&file, folder->file, &diag), 0);
+    tools_file_deinit(&file);
+    put(folder, text, TOOLS_FILE_MAX_BYTES + 1);
+    assert_int_equal(tools_file_load(&file, folder->file, &diag), TOOLS_FILE_E_MALFORMED);
+    assert_non_null(strstr(diag.message, "longer than 16 MiB"));
+    free(text);
+}
+
+static void a_file_in_the_folder_of_the_process_is_found(void **state)
+{
+    Folder *folder = *state;
+    char before[PATH_MAX];
+    char path[PATH_MAX + 16];
+    ToolsFile file;
+
+    put(folder, "[{" MINIMUM ",\"command\":[\"bin/x\"]}]",
+        strlen("[{" MINIMUM ",\"command\":[\"bin/x\"]}]"));
+    assert_non_null(getcwd(before, sizeof(before)));
+    assert_int_equal(chdir(folder->path), 0);
+    assert_int_equal(tools_file_load(&file, "tools.json", NULL), 0);
+    assert_int_equal(chdir(before), 0);
+    (void)snprintf(path, sizeof(path), "%s/bin/x", folder->path);
+    assert_string_equal(file.tools[0].command[0], path);
+    tools_file_deinit(&file);
+}
+
+static int load_once(void *context)
+{
+    ToolsFile file;
+    int r = tools_file_load(&file, context, NULL);
+
+    tools_file_deinit(&file);
+    return r;
+}
+
+static void memory_that_runs_out_is_reported(void **state)
+{
+    Folder *folder = *state;
+    const char *text = "[{" MINIMUM ",\"command\":[\"./x\",\"\\u0041\"],\"env\":{\"A\":\"b\"}}]";
+
+    put(folder, text, strlen(text));
+    test_oom_sweep(load_once, folder->file);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(everything_a_tool_may_say_is_read, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_empty_list_is_fine, setup, teardown),
+        cmocka_unit_test_setup_teardown(mistakes_are_named_with_file_line_and_field, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_file_that_cannot_be_read_is_explained, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_file_that_is_too_long_is_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_file_in_the_folder_of_the_process_is_found, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(memory_that_runs_out_is_reported, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
