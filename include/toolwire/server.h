@@ -1,0 +1,203 @@
+/* toolwire/server.h: an MCP server: what it has, and whom it serves.
+ *
+ *     TwServer *server = tw_server_new("hello", "1.0");
+ *
+ *     tw_server_add_tool(server, &(TwTool){.name = "greet", .handler = greet});
+ *     int r = tw_server_serve_stdio(server);
+ *     tw_server_free(server);
+ *
+ * Speaks every MCP revision from 2024-11-05 to 2026-07-28; which one is the client's choice, and no
+ * handler sees the difference.
+ *
+ * Threads. serve_* runs everything, handlers included, on the thread that calls it. Every other
+ * function may be called from any thread, also while the server serves; from another thread than
+ * the serving one it then waits until the serving thread has done it. So do not call one while that
+ * thread waits for you, and free the server only after serve_* has returned and no other thread
+ * uses it.
+ *
+ * Structures passed in are copied with everything they point to, but for `user`, which is borrowed
+ * until `release` (may be NULL) is called with it, on any thread: when the thing was removed or the
+ * server freed, and no call uses it any more. An add that fails releases nothing. Members that are
+ * not named are 0 or NULL, and mean "not given".
+ */
+#pragma once
+
+#include <toolwire/api.h>
+#include <toolwire/call.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+TW_BEGIN_C
+
+typedef struct TwServer TwServer;
+
+/* Gives a server without anything in it; NULL if there is no memory, which all functions below
+ * accept and answer with TW_ERROR_ARGUMENT. version may be NULL. */
+TW_API TwServer *tw_server_new(const char *name, const char *version);
+
+/* Ends calls that are still kept (their tw_call_done stays due, and is harmless). */
+TW_API void tw_server_free(TwServer *server);
+
+/* A sentence about the last failure of a function of this server; "" if there was none. Borrowed
+ * until the next failure. Thread: the one that met the failure, while no other uses the server. */
+TW_API const char *tw_server_message(const TwServer *server);
+
+/* Words about the server, and limits; 0 is the default of each. */
+typedef struct TwServerOptions {
+    const char *title;
+    const char *description;
+    const char *website_url;
+    const char *icons;        /* JSON array of {"src","mimeType","sizes"} */
+    const char *instructions; /* for the model: how to use what is here */
+
+    uint32_t max_in_flight;      /* calls of one client at once: 128 */
+    bool rate_off;               /* no limit of the rate */
+    uint32_t rate_burst;         /* calls at once: 1000 */
+    uint32_t rate_per_s;         /* calls each second, on average: 100 */
+    int64_t call_timeout_ms;     /* until progress is reported: 30 s */
+    int64_t call_timeout_max_ms; /* with progress: 1 h */
+    size_t max_request_bytes;    /* 1 MiB */
+    size_t max_response_bytes;   /* 10 MiB */
+    int64_t drain_ms;            /* what calls get to finish when the client has gone: 30 s */
+    size_t page_size;            /* entries of a page of a list: all */
+    bool no_logging;             /* do not offer log records (tw_call_log) */
+    void *reserved[4];
+} TwServerOptions;
+
+/* Replaces all options. Comes before anything is added or served: TW_ERROR_BUSY otherwise.
+ * TW_ERROR_JSON: icons. */
+TW_API int tw_server_set_options(TwServer *server, const TwServerOptions *options);
+
+/* ---- Tools ------------------------------------------------------------------------------ */
+
+/* Hints for clients (TwTool.annotations): what a tool does to the world. What is not said counts as
+ * destructive, not idempotent, and open. */
+enum {
+    TW_TOOL_READ_ONLY = 1u << 0,       /* changes nothing */
+    TW_TOOL_DESTRUCTIVE = 1u << 1,     /* may delete or overwrite */
+    TW_TOOL_NOT_DESTRUCTIVE = 1u << 2, /* only adds */
+    TW_TOOL_IDEMPOTENT = 1u << 3,      /* twice is as once */
+    TW_TOOL_OPEN_WORLD = 1u << 4,      /* reaches beyond this machine */
+    TW_TOOL_CLOSED_WORLD = 1u << 5     /* does not */
+};
+
+typedef struct TwTool {
+    const char *name;
+    const char *title;
+    const char *description;
+    const char *input_schema;  /* JSON Schema of an object; NULL: any arguments */
+    const char *output_schema; /* of the structured result */
+    unsigned annotations;      /* TW_TOOL_* */
+    const char *icons;         /* JSON array */
+    const char *meta;          /* JSON object */
+    TwHandler handler;
+    void *user;
+    void (*release)(void *user);
+    int64_t timeout_ms; /* 0: the server's */
+    void *reserved[4];
+} TwTool;
+
+/* TW_ERROR_JSON: a schema, icons or meta; the message says where. TW_ERROR_EXISTS, TW_ERROR_FULL.
+ * Clients that are there are told that the list changed; so with all add and remove functions. */
+TW_API int tw_server_add_tool(TwServer *server, const TwTool *tool);
+
+/* Calls that run go on. TW_ERROR_MISSING. */
+TW_API int tw_server_remove_tool(TwServer *server, const char *name);
+
+/* ---- Resources -------------------------------------------------------------------------- */
+
+typedef struct TwResource {
+    const char *uri;
+    const char *name;
+    const char *title;
+    const char *description;
+    const char *mime_type;
+    int64_t size; /* in bytes; 0: not given */
+    const char *icons;
+    const char *meta;
+    TwHandler handler; /* TW_VERB_READ */
+    void *user;
+    void (*release)(void *user);
+    int64_t timeout_ms;
+    void *reserved[4];
+} TwResource;
+
+TW_API int tw_server_add_resource(TwServer *server, const TwResource *resource);
+TW_API int tw_server_remove_resource(TwServer *server, const char *uri);
+
+/* Its content changed: tells the clients that subscribed to it. */
+TW_API int tw_server_resource_updated(TwServer *server, const char *uri);
+
+/* Resources whose URIs follow a pattern (RFC 6570, expressions {name} and {+name}:
+ * "file:///{+path}"); handlers find the values by tw_call_variable. TW_ERROR_ARGUMENT for others.
+ */
+typedef struct TwResourceTemplate {
+    const char *uri_template;
+    const char *name;
+    const char *title;
+    const char *description;
+    const char *mime_type;
+    const char *icons;
+    const char *meta;
+    TwHandler handler;  /* TW_VERB_READ */
+    TwHandler complete; /* TW_VERB_COMPLETE, for its variables; may be NULL */
+    void *user;         /* for both */
+    void (*release)(void *user);
+    int64_t timeout_ms;
+    void *reserved[4];
+} TwResourceTemplate;
+
+TW_API int tw_server_add_template(TwServer *server, const TwResourceTemplate *resource_template);
+TW_API int tw_server_remove_template(TwServer *server, const char *uri_template);
+
+/* ---- Prompts ---------------------------------------------------------------------------- */
+
+typedef struct TwPromptArgument {
+    const char *name;
+    const char *title;
+    const char *description;
+    bool required;
+} TwPromptArgument;
+
+typedef struct TwPrompt {
+    const char *name;
+    const char *title;
+    const char *description;
+    const TwPromptArgument *arguments; /* ended by one without a name; may be NULL */
+    const char *icons;
+    const char *meta;
+    TwHandler handler;  /* TW_VERB_PROMPT */
+    TwHandler complete; /* TW_VERB_COMPLETE, for its arguments; may be NULL */
+    void *user;         /* for both */
+    void (*release)(void *user);
+    int64_t timeout_ms;
+    void *reserved[4];
+} TwPrompt;
+
+TW_API int tw_server_add_prompt(TwServer *server, const TwPrompt *prompt);
+TW_API int tw_server_remove_prompt(TwServer *server, const char *name);
+
+/* ---- Serving ---------------------------------------------------------------------------- */
+
+/* Serves the client at standard input and output, until it has gone, tw_server_stop, SIGTERM,
+ * SIGINT (both handled here meanwhile; a second one ends at once), or the end of the process that
+ * started this one. Calls in flight then get drain_ms to finish. 0 in all these cases.
+ *
+ * From here on descriptor 1 leads to standard error, so that no printf can disturb the protocol,
+ * and descriptor 0 to nothing: it can be done once in a process. TW_ERROR_BUSY, TW_ERROR_SYSTEM,
+ * TW_ERROR_MEMORY. */
+TW_API int tw_server_serve_stdio(TwServer *server);
+
+/* The same for one client at two descriptors (pipes, sockets, also one for both), which it takes
+ * and closes; signals and the parent are the caller's business. One client after the other may be
+ * served. On failure to begin (TW_ERROR_BUSY, TW_ERROR_SYSTEM, TW_ERROR_MEMORY) the descriptors
+ * remain the caller's. */
+TW_API int tw_server_serve_fds(TwServer *server, int in_fd, int out_fd);
+
+/* Ends serve_* as if the client had gone; returns at once. Without a serve_* that runs it does
+ * nothing. */
+TW_API void tw_server_stop(TwServer *server);
+
+TW_END_C

@@ -1,0 +1,20 @@
+/* toolwire/toolwire.h: all of libtoolwire: MCP servers and clients in C.
+ *
+ *     server.h    a program that has tools, resources and prompts
+ *     call.h      inside a handler: arguments, answers, progress, questions
+ *     client.h    a program that uses them
+ *     json.h      writing JSON text
+ *     error.h     error numbers and their words
+ *     version.h   which version this is
+ *
+ * Strings are UTF-8 and end in NUL; where data may hold NUL, there is a length. JSON is passed as
+ * text. Several servers and clients may live in one process: the library has no global state.
+ */
+#pragma once
+
+#include <toolwire/call.h>
+#include <toolwire/client.h>
+#include <toolwire/error.h>
+#include <toolwire/json.h>
+#include <toolwire/server.h>
+#include <toolwire/version.h>

@@ -1,0 +1,151 @@
+#!/usr/bin/env bash
+# The library as others get it: installed into a new place, found by pkg-config and by CMake; every example
+# is built both ways and used. The build folder must be built already.
+#
+#   test_install.sh CC BUILD
+set -euo pipefail
+cc=${1:?CC}
+build=${2:?BUILD}
+top=$(cd "$(dirname "$0")/../.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+n_run=0
+n_failed=0
+
+# Only the library: the program may not be built yet.
+prefix=$work/prefix
+cmake --build "$build" --target toolwire_shared toolwire_static >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+cmake -DCMAKE_INSTALL_PREFIX="$prefix" -P "$build/src/api/cmake_install.cmake" >"$work/log" 2>&1 ||
+    { cat "$work/log"; exit 1; }
+
+libdir=$(dirname "$(find "$prefix" -name libtoolwire.a)")
+# The build's prefix is another one; pkg-config moves the paths to where the file lies.
+export PKG_CONFIG_PATH=$libdir/pkgconfig
+pc() { pkg-config --define-variable=prefix="$prefix" "$@" toolwire; }
+strict=(-std=c17 -Wall -Wextra -Wpedantic -Werror)
+
+# expect NAME TEXT OUTPUT
+expect() {
+    n_run=$((n_run + 1))
+    if [[ $3 != *"$2"* ]]; then
+        echo "FAILED: $1: no '$2' in:"
+        echo "$3"
+        n_failed=$((n_failed + 1))
+    fi
+}
+
+# talk PROGRAM LINE…: what the program answers to the lines.
+talk() {
+    local program=$1
+    shift
+    printf '%s\n' "$@" | timeout 60 "$program" 2>&1
+}
+
+# ask_person PROGRAM ANSWER: one call of the tool that asks, with that answer of the person.
+ask_person() {
+    local line id
+    coproc server { timeout 60 "$1" 2>&1; }
+    printf '%s\n' "${initialize/\"capabilities\":\{\}/\"capabilities\":\{\"elicitation\":\{\}\}}" \
+        '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"book","arguments":{"day":"Friday"}}}' \
+        >&"${server[1]}"
+    while IFS= read -r -t 60 line <&"${server[0]}"; do
+        if [[ $line == *elicitation/create* ]]; then
+            id=$(sed -E 's/.*"id":("[^"]*"|[0-9]+).*/\1/' <<<"$line")
+            printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$2" >&"${server[1]}"
+        elif [[ $line == *'"id":2'* ]]; then
+            echo "$line"
+            break
+        fi
+    done
+    eval "exec ${server[1]}>&-"
+    # shellcheck disable=SC2154 # set by coproc
+    wait "$server_PID" || echo "ended with $?"
+}
+
+initialize='{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}'
+modern='"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}'
+
+# use FOLDER: the four programs in it do what they are for.
+use() {
+    local out
+    out=$(talk "$1/hello_server" "$initialize" \
+        '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"greet","arguments":{"name":"Ada"}}}' \
+        '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"greet",'"$modern"'}}')
+    expect "$1: hello, legacy" 'Hello, Ada!' "$out"
+    expect "$1: hello, modern" 'Hello, world!' "$out"
+    out=$(talk "$1/async_tool" "$initialize" \
+        '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"primes","arguments":{"below":1000},"_meta":{"progressToken":7}}}')
+    expect "$1: async" 'There are 168 primes below 1000.' "$out"
+    expect "$1: progress" '"progressToken":7' "$out"
+    out=$(ask_person "$1/ask_input" '{"action":"accept","content":{"guests":4}}')
+    expect "$1: ask" 'A table for 4 is booked for Friday.' "$out"
+    out=$(ask_person "$1/ask_input" '{"action":"decline"}')
+    expect "$1: declined" 'No table was booked.' "$out"
+    out=$(timeout 60 "$1/client" greet '{"name":"Bob"}' "$1/hello_server" 2>&1)
+    expect "$1: client lists" 'greet: Greets somebody' "$out"
+    expect "$1: client calls" 'Hello, Bob!' "$out"
+    out=$(timeout 60 "$1/client" nothing '{}' "$1/hello_server" 2>&1) && out="it succeeded: $out"
+    expect "$1: client fails" 'client: the server answered with an error' "$out"
+}
+
+examples=(hello_server async_tool ask_input client)
+read -ra cflags <<<"$(pc --cflags)"
+read -ra libs <<<"$(pc --libs)"
+read -ra static_libs <<<"$(pc --static --libs)"
+
+mkdir "$work/pc" "$work/static"
+for example in "${examples[@]}"; do
+    "$cc" "${strict[@]}" "${cflags[@]}" "$top/examples/library/$example.c" -o "$work/pc/$example" -pthread \
+        "${libs[@]}" "-Wl,-rpath,$libdir"
+    # -ltoolwire gives way to the archive; the rest of the list is what it needs.
+    "$cc" "${strict[@]}" "${cflags[@]}" "$top/examples/library/$example.c" -o "$work/static/$example" \
+        "${static_libs[@]/#-ltoolwire/-l:libtoolwire.a}"
+done
+expect "the shared library is used" libtoolwire.so.0 "$(ldd "$work/pc/hello_server")"
+expect "the archive needs no library of ours" none \
+    "$(ldd "$work/static/hello_server" | grep libtoolwire || echo none)"
+use "$work/pc"
+use "$work/static"
+
+# A C++ program links what a C program links.
+cxx=$(command -v g++ || command -v clang++)
+cat >"$work/main.cpp" <<'END'
+#include <cstdio>
+#include <toolwire/toolwire.h>
+int main()
+{
+    TwServer *server = tw_server_new("plus", nullptr);
+    TwTool tool = {};
+    tool.name = "t";
+    tool.handler = [](TwCall *call, void *) { tw_call_text(call, "plus"); };
+    std::puts(tw_error_text(tw_server_add_tool(server, &tool)));
+    tw_server_free(server);
+}
+END
+"$cxx" -std=c++17 -Wall -Wextra -Werror "${cflags[@]}" "$work/main.cpp" -o "$work/plus" "${libs[@]}" \
+    "-Wl,-rpath,$libdir"
+expect "C++" 'done' "$("$work/plus")"
+
+cmake -S "$top/examples/library" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
+    -DCMAKE_C_FLAGS="-Wall -Wextra -Werror" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+cmake --build "$work/cmake" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+use "$work/cmake"
+
+# The archive by its CMake name.
+mkdir "$work/with_static"
+cat >"$work/with_static/CMakeLists.txt" <<END
+cmake_minimum_required(VERSION 3.16)
+project(with_static LANGUAGES C)
+find_package(toolwire 0.1 REQUIRED COMPONENTS static)
+add_executable(hello_server "$top/examples/library/hello_server.c")
+target_link_libraries(hello_server PRIVATE toolwire::static)
+END
+cmake -S "$work/with_static" -B "$work/with_static/build" -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCMAKE_C_COMPILER="$cc" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+cmake --build "$work/with_static/build" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+expect "toolwire::static" 'Hello, world!' "$(talk "$work/with_static/build/hello_server" \
+    '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"greet",'"$modern"'}}')"
+expect "the version" 0.1.0 "$(pc --modversion)"
+
+echo "$n_run checks, $n_failed failed"
+[ $n_failed -eq 0 ]
