@@ -1,0 +1,56 @@
+/* app/config.h: the configuration file, and the settings that flags may change afterwards.
+ *
+ *     { "tools": "tools.json",
+ *       "limits": { "rate_burst": 1000, "rate_per_s": 100, "max_in_flight": 128,
+ *                   "call_timeout_ms": 30000 } }
+ *
+ * Strings may hold ${NAME} and ${NAME:-default}. An unknown key is an error that names the nearest
+ * known one; every error names file, line and field. Relative paths are taken from the file's
+ * folder. Thread: any, one at a time.
+ */
+#pragma once
+
+#include "base/diag.h"
+#include "base/span.h"
+#include "router/quota.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    CONFIG_E_READ = 1, /* the file cannot be read; the Diag says why */
+    CONFIG_E_SYNTAX,   /* it is not JSON */
+    CONFIG_E_INVALID,  /* a key or a value is not what it may be */
+    CONFIG_E_VARIABLE, /* ${NAME} is not set and has no default */
+};
+
+typedef struct Config {
+    char *path;  /* of the file that was read; NULL: embedded defaults */
+    char *tools; /* path of a tools file, or NULL */
+    RouterLimits limits;
+    size_t max_request_bytes; /* 0: the default, as in all below */
+    size_t max_response_bytes;
+    int64_t drain_ms;
+    size_t page_size;
+} Config;
+
+#define CONFIG_NULL ((Config){.path = NULL})
+
+/* Reads the file at path, or, if path is NULL, the first that exists of ./toolwire.json and
+ * $XDG_CONFIG_HOME/toolwire/config.json (~/.config without it); none is no error. 0, -ENOMEM, or an
+ * outcome above. *ret is CONFIG_NULL on failure. */
+int config_load(Config *ret, const char *path, Diag *reterr_diag);
+
+/* The same from text, for tests: path only names it and gives the folder. */
+int config_parse(Config *ret, Span text, const char *path, Diag *reterr_diag);
+void config_deinit(Config *config);
+
+/* The settings of numbers, as the flags of the commands write them: name is the key's
+ * ("rate_burst"), value a number, for *_ms a duration ("30s"), for *_bytes a size ("1MiB"). 0,
+ * CONFIG_E_INVALID (the Diag's message says what is expected). */
+int config_set(Config *config, Span name, Span value, Diag *reterr_diag);
+
+/* Replaces ${NAME} and ${NAME:-default} by the environment; "$$" is a dollar. Gives *ret
+ * (mem_free). 0, -ENOMEM, CONFIG_E_VARIABLE, CONFIG_E_INVALID. */
+int config_expand(char **ret, Span text, Diag *reterr_diag);

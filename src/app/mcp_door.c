@@ -1,0 +1,513 @@
+/* States: OPEN (reading) → DRAINING (input ended or shutdown: calls may finish) → CLOSING (nothing
+ * left to answer: output is written) → CLOSED (the owner was told).
+ *
+ *     OPEN --end of input, shutdown--> DRAINING --no call left, or drain_ms over--> CLOSING
+ *     CLOSING --output written--> CLOSED            any --stream or session failed--> CLOSED
+ */
+#include "app/mcp_door.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/limits.h"
+#include "base/random.h"
+#include "frame/ndjson.h"
+#include "io/stream.h"
+
+typedef enum McpDoorState {
+    MCP_DOOR_OPEN,
+    MCP_DOOR_DRAINING,
+    MCP_DOOR_CLOSING,
+    MCP_DOOR_CLOSED
+} McpDoorState;
+
+/* Input that stops for so long gives the memory of a large message back. Small ones start no timer:
+ * with none running the loop waits without a time limit, which costs the system less. */
+#define MCP_DOOR_IDLE_MS 1000
+
+/* Questions that a call asks are timed from the last moment that the session was told of. While
+ * calls run and the client is silent, it is told this often. */
+#define MCP_DOOR_TICK_MS 30000
+
+struct McpDoor {
+    IoLoop *loop;
+    Router *router;
+    McpServer *session;
+    IoStream *stream;
+    IoTimer *timer;       /* end of the drain, deadlines of the session's questions */
+    IoBeforeWait *settle; /* flushes answers that came outside input, and notices the end */
+    NdjsonReader reader;
+    NdjsonWriter writer;
+    RouterQuota quota;
+    RouterListener listener;
+    McpSink sink;
+    McpDoorState state;
+    bool logging;
+    bool in_input; /* messages are being handled: the stream flushes by itself afterwards */
+    bool paused;   /* the client does not read: lines wait in the reader */
+    bool input_ended;
+    int64_t drain_ms;
+    int64_t drain_end_ms;
+    int64_t timer_ms; /* what the timer is set to */
+    int64_t idle_ms;  /* when the reader's memory is to be given back; INT64_MAX: it was */
+    const LogSink *log;
+    void (*closed)(void *context, int r);
+    void *context;
+};
+
+/* ---- the session's view: where its messages go, what there is ---- */
+
+static int door_sink_begin(void *context, Bytes **ret)
+{
+    McpDoor *door = context;
+
+    return ndjson_writer_begin(&door->writer, ret);
+}
+
+static int door_sink_commit(void *context)
+{
+    McpDoor *door = context;
+
+    return ndjson_writer_commit(&door->writer);
+}
+
+static void door_sink_abort(void *context)
+{
+    McpDoor *door = context;
+
+    ndjson_writer_abort(&door->writer);
+}
+
+static McpOffer door_offer(void *context)
+{
+    const McpDoor *door = context;
+    const Router *router = door->router;
+
+    return (McpOffer){
+        .tools = router_count(router, ROUTER_TOOL) > 0,
+        .resources =
+            router_count(router, ROUTER_RESOURCE) > 0 || router_count(router, ROUTER_TEMPLATE) > 0,
+        .prompts = router_count(router, ROUTER_PROMPT) > 0,
+        .completions = router_has_completions(router),
+        .logging = door->logging,
+    };
+}
+
+static bool door_is_tool(void *context, Span method)
+{
+    const McpDoor *door = context;
+
+    return router_has_tool(door->router, method);
+}
+
+/* ---- the end ---- */
+
+static void door_cancel_calls(McpDoor *door)
+{
+    Call *call;
+
+    while ((call = mcp_server_first_call(door->session)) != NULL) {
+        router_cancel(door->router, call);
+        mcp_server_drop(door->session, call);
+    }
+}
+
+static void door_close(McpDoor *door, int r)
+{
+    if (door->state == MCP_DOOR_CLOSED) {
+        return;
+    }
+    door->state = MCP_DOOR_CLOSED;
+    door_cancel_calls(door);
+    mcp_server_close(door->session);
+    io_stream_pause(door->stream);
+    door->closed(door->context, r);
+}
+
+/* Takes the steps towards the end that have become possible; the owner may free the door in the
+ * last one, so nothing follows it. */
+static void door_settle(McpDoor *door)
+{
+    int r = mcp_server_error(door->session);
+
+    if (r != 0) {
+        door_close(door, r);
+        return;
+    }
+    if (door->state == MCP_DOOR_DRAINING && mcp_server_n_calls(door->session) == 0 &&
+        !door->paused) {
+        door->state = MCP_DOOR_CLOSING;
+        mcp_server_close(door->session);
+    }
+    if (door->state == MCP_DOOR_CLOSING && ndjson_writer_pending(&door->writer) == 0) {
+        door_close(door, 0);
+    }
+}
+
+static void door_begin_drain(McpDoor *door)
+{
+    if (door->state != MCP_DOOR_OPEN) {
+        return;
+    }
+    door->state = MCP_DOOR_DRAINING;
+    door->drain_end_ms = io_loop_now_ms(door->loop) + door->drain_ms;
+    mcp_server_shutdown(door->session);
+}
+
+/* ---- input ---- */
+
+static void door_handle_events(McpDoor *door)
+{
+    McpEvent event;
+
+    while (mcp_server_next(door->session, &event)) {
+        if (event.kind == MCP_EVENT_CALL) {
+            router_dispatch(door->router, &door->quota, event.call);
+        } else {
+            router_cancel(door->router, event.call);
+            mcp_server_drop(door->session, event.call);
+        }
+    }
+}
+
+/* A client that does not read its answers is not read from either. True if so. */
+static bool door_must_pause(McpDoor *door)
+{
+    if (ndjson_writer_pending(&door->writer) <= LIMIT_OUTPUT_PAUSE_BYTES) {
+        return false;
+    }
+    io_stream_flush(door->stream);
+    return ndjson_writer_pending(&door->writer) > LIMIT_OUTPUT_PAUSE_BYTES;
+}
+
+/* The rest of a line that never got its newline: whole requests are served, since a file or a
+ * `printf` often lacks the last one; half of one is answered like any other text that is not JSON.
+ */
+static void door_handle_rest(McpDoor *door)
+{
+    Span rest;
+
+    if (ndjson_reader_finish(&door->reader, &rest) == NDJSON_E_INCOMPLETE) {
+        (void)mcp_server_receive(door->session, rest, io_loop_now_ms(door->loop));
+        door_handle_events(door);
+    }
+}
+
+/* Handles every line that is there. Failures stay in the session, where settle finds them. */
+static void door_handle_lines(McpDoor *door)
+{
+    int64_t now_ms = io_loop_now_ms(door->loop);
+    Span line;
+    int r;
+
+    router_advance(door->router, now_ms);
+    while ((r = ndjson_reader_next(&door->reader, &line)) != NDJSON_E_AGAIN) {
+        if (r == 0) {
+            r = mcp_server_receive(door->session, line, now_ms);
+        } else {
+            r = mcp_server_receive_too_long(door->session, now_ms);
+        }
+        if (r != 0) {
+            return;
+        }
+        door_handle_events(door);
+        if (door_must_pause(door)) {
+            door->paused = true;
+            io_stream_pause(door->stream);
+            return;
+        }
+    }
+    if (door->input_ended) {
+        door_handle_rest(door);
+        door_begin_drain(door);
+    }
+}
+
+static void door_on_input(void *context)
+{
+    McpDoor *door = context;
+
+    if (door->state == MCP_DOOR_CLOSED || door->paused) {
+        return;
+    }
+    door->in_input = true;
+    door_handle_lines(door);
+    door->in_input = false;
+    if (door->reader.in.cap > LIMIT_KEEP_BYTES) {
+        door->idle_ms = io_loop_now_ms(door->loop) + MCP_DOOR_IDLE_MS;
+    }
+}
+
+static void door_on_drained(void *context)
+{
+    McpDoor *door = context;
+
+    if (door->paused && door->state != MCP_DOOR_CLOSED) {
+        door->paused = false;
+        io_stream_resume(door->stream);
+        door_on_input(door);
+        io_stream_flush(door->stream);
+    }
+}
+
+static void door_on_end(void *context)
+{
+    McpDoor *door = context;
+
+    door->input_ended = true;
+    door_on_input(door);
+}
+
+static void door_on_failed(void *context, int r)
+{
+    door_close(context, r);
+}
+
+static int door_reserve(void *context, size_t want, char **ret_p, size_t *ret_n)
+{
+    McpDoor *door = context;
+
+    return err_fold(ndjson_reader_reserve(&door->reader, want, ret_p, ret_n));
+}
+
+static void door_commit(void *context, size_t n)
+{
+    McpDoor *door = context;
+
+    ndjson_reader_commit(&door->reader, n);
+}
+
+static size_t door_pull(void *context, Span *slices, size_t max)
+{
+    McpDoor *door = context;
+
+    return ndjson_writer_pull(&door->writer, slices, max);
+}
+
+static void door_consumed(void *context, size_t n)
+{
+    McpDoor *door = context;
+
+    ndjson_writer_consumed(&door->writer, n);
+}
+
+static const IoStreamOps door_stream_ops = {
+    .reserve = door_reserve,
+    .commit = door_commit,
+    .pull = door_pull,
+    .consumed = door_consumed,
+    .input = door_on_input,
+    .end = door_on_end,
+    .failed = door_on_failed,
+    .drained = door_on_drained,
+};
+
+/* ---- time ---- */
+
+/* The time for an orderly end is over. A client that does not read cannot hold us either: what is
+ * pending for it is given up. */
+static void door_end_drain(McpDoor *door)
+{
+    size_t n = mcp_server_n_calls(door->session);
+
+    if (n > 0) {
+        logsink_write(door->log, LOGSINK_LEVEL_WARN, "mcp",
+                      "%zu calls did not end in time and are cancelled", n);
+    }
+    door->paused = false;
+    door_cancel_calls(door);
+    if (io_stream_is_waiting(door->stream)) {
+        door_close(door, 0);
+    }
+}
+
+static void door_on_timer(void *context)
+{
+    McpDoor *door = context;
+    int64_t now_ms = io_loop_now_ms(door->loop);
+
+    door->timer_ms = INT64_MAX;
+    mcp_server_advance(door->session, now_ms);
+    door_handle_events(door);
+    if (now_ms >= door->idle_ms) {
+        door->idle_ms = INT64_MAX;
+        ndjson_reader_trim(&door->reader);
+    }
+    if (door->state != MCP_DOOR_OPEN && now_ms >= door->drain_end_ms) {
+        door_end_drain(door);
+    }
+}
+
+static int64_t door_next_deadline(const McpDoor *door)
+{
+    int64_t due_ms = mcp_server_next_deadline(door->session);
+
+    if (mcp_server_n_calls(door->session) > 0) {
+        int64_t tick_ms = io_loop_now_ms(door->loop) + MCP_DOOR_TICK_MS;
+
+        due_ms = tick_ms < due_ms ? tick_ms : due_ms;
+    }
+    if (door->state == MCP_DOOR_DRAINING || door->state == MCP_DOOR_CLOSING) {
+        due_ms = door->drain_end_ms < due_ms ? door->drain_end_ms : due_ms;
+    }
+    return door->idle_ms < due_ms ? door->idle_ms : due_ms;
+}
+
+static void door_on_settle(void *context)
+{
+    McpDoor *door = context;
+    int64_t due_ms;
+
+    if (door->state == MCP_DOOR_CLOSED) {
+        return;
+    }
+    if (ndjson_writer_pending(&door->writer) > 0) {
+        io_stream_flush(door->stream);
+    }
+    due_ms = door_next_deadline(door);
+    /* Moving a timer for every message would cost more than the message: an idle time that only
+     * grew is looked at when the timer fires. */
+    if (due_ms < door->timer_ms) {
+        door->timer_ms = due_ms;
+        io_timer_start_at(door->timer, due_ms);
+    }
+    door_settle(door);
+}
+
+/* ---- changes ---- */
+
+static McpDoor *door_from_listener(RouterListener *listener)
+{
+    return (McpDoor *)((char *)listener - offsetof(McpDoor, listener));
+}
+
+static void door_on_changed(RouterListener *listener, RouterKind kind)
+{
+    static const McpListKind lists[ROUTER_N_KINDS] = {
+        [ROUTER_TOOL] = MCP_LIST_TOOLS,
+        [ROUTER_RESOURCE] = MCP_LIST_RESOURCES,
+        [ROUTER_TEMPLATE] = MCP_LIST_RESOURCES,
+        [ROUTER_PROMPT] = MCP_LIST_PROMPTS,
+    };
+
+    mcp_server_list_changed(door_from_listener(listener)->session, lists[kind]);
+}
+
+static void door_on_updated(RouterListener *listener, Span uri)
+{
+    mcp_server_resource_updated(door_from_listener(listener)->session, uri);
+}
+
+/* ---- life ---- */
+
+static int door_init_session(McpDoor *door, const McpDoorConfig *config)
+{
+    uint8_t random[16];
+    int r = random_fill(random, sizeof(random));
+
+    if (r != 0) {
+        return err_pass(r);
+    }
+    return err_pass(
+        mcp_server_new(&door->session, &(McpServerConfig){
+                                           .identity = config->identity,
+                                           .offer = door_offer,
+                                           .is_tool = door_is_tool,
+                                           .context = door,
+                                           .sink = &door->sink,
+                                           .sealer = config->sealer,
+                                           .seed = hash_seed_from(random),
+                                           .max_request_bytes = config->max_request_bytes,
+                                           .max_response_bytes = config->max_response_bytes,
+                                           .max_open = 2 * door->quota.max_in_flight,
+                                       }));
+}
+
+static int door_init(McpDoor *door, const McpDoorConfig *config)
+{
+    int r;
+
+    router_quota_init(&door->quota, config->limits, io_loop_now_ms(door->loop));
+    ndjson_reader_init(&door->reader, config->max_request_bytes != 0 ? config->max_request_bytes
+                                                                     : LIMIT_MCP_REQUEST_BYTES);
+    ndjson_writer_init(&door->writer,
+                       config->max_response_bytes != 0 ? config->max_response_bytes
+                                                       : LIMIT_MCP_RESPONSE_BYTES,
+                       LIMIT_OUTPUT_BYTES);
+    r = door_init_session(door, config);
+    if (r != 0) {
+        return err_pass(r);
+    }
+    r = io_timer_new(&door->timer, door->loop, true, door_on_timer, door);
+    if (r != 0) {
+        return err_pass(r);
+    }
+    r = io_before_wait_new(&door->settle, door->loop, door_on_settle, door);
+    if (r != 0) {
+        return err_pass(r);
+    }
+    return err_pass(io_stream_new(&door->stream, door->loop, config->in_fd, config->out_fd,
+                                  &door_stream_ops, door));
+}
+
+int mcp_door_new(McpDoor **ret, const McpDoorConfig *config)
+{
+    McpDoor *door = mem_alloc_array(1, sizeof(*door));
+    int r;
+
+    if (door == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    *door = (McpDoor){
+        .loop = config->loop,
+        .router = config->router,
+        .reader = NDJSON_READER_NULL,
+        .writer = NDJSON_WRITER_NULL,
+        .listener = {.changed = door_on_changed, .updated = door_on_updated},
+        .logging = config->logging,
+        .drain_ms = config->drain_ms != 0 ? config->drain_ms : LIMIT_DRAIN_MS,
+        .timer_ms = INT64_MAX,
+        .idle_ms = INT64_MAX,
+        .log = config->log,
+        .closed = config->closed,
+        .context = config->context,
+    };
+    door->sink = (McpSink){.begin = door_sink_begin,
+                           .commit = door_sink_commit,
+                           .abort = door_sink_abort,
+                           .context = door};
+    r = door_init(door, config);
+    if (r != 0) {
+        mcp_door_free(door);
+        return err_pass(r);
+    }
+    router_listen(door->router, &door->listener);
+    *ret = door;
+    return 0;
+}
+
+McpDoor *mcp_door_free(McpDoor *door)
+{
+    if (door == NULL) {
+        return NULL;
+    }
+    if (door->stream != NULL) {
+        router_unlisten(door->router, &door->listener);
+    }
+    if (door->session != NULL) {
+        door_cancel_calls(door);
+    }
+    door->stream = io_stream_free(door->stream);
+    door->settle = io_before_wait_free(door->settle);
+    door->timer = io_timer_free(door->timer);
+    door->session = mcp_server_free(door->session);
+    ndjson_writer_deinit(&door->writer);
+    ndjson_reader_deinit(&door->reader);
+    return mem_free(door);
+}
+
+void mcp_door_shutdown(McpDoor *door)
+{
+    /* Reading goes on: the client may still take calls back, and answer questions. */
+    door_begin_drain(door);
+}

@@ -1,0 +1,23 @@
+/* app/serve.h: the MCP server on standard input and output: hub, providers, door, signals. Thread:
+ * loop. */
+#pragma once
+
+#include "app/config.h"
+#include "base/diag.h"
+#include "base/logsink.h"
+
+#include <stdbool.h>
+
+enum {
+    SERVE_E_TOOLS = 1, /* the tools cannot be offered; the Diag says why */
+};
+
+typedef struct ServeOptions {
+    const Config *config;
+    bool diagnostics; /* offer echo, sleep and fail, too */
+    const LogSink *log;
+} ServeOptions;
+
+/* Serves until the client has gone, SIGTERM, SIGINT, or the end of the parent process; calls in
+ * flight are given time to finish. 0, a negative errno, SERVE_E_TOOLS. */
+int serve_stdio(const ServeOptions *options, Diag *reterr_diag);

@@ -1,0 +1,255 @@
+#include "app/config.h"
+
+#include "support/cmocka.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "support/alloc_testing.h"
+#include "support/oom_sweep.h"
+
+static int parse(Config *config, const char *text, Diag *diag)
+{
+    *diag = DIAG_NULL;
+    return config_parse(config, span_from_str(text), "/etc/tw/c.json", diag);
+}
+
+static void every_limit_is_read_as_number_or_text(void **state)
+{
+    Config config;
+    Diag diag;
+
+    (void)state;
+    assert_int_equal(parse(&config,
+                           "{\"limits\":{\"rate_burst\":7,\"rate_per_s\":\"8\","
+                           "\"max_in_flight\":9,\"call_timeout_ms\":\"5s\","
+                           "\"call_timeout_max_ms\":60000,\"max_request_bytes\":\"2MiB\","
+                           "\"max_response_bytes\":4096,\"drain_ms\":1,\"page_size\":3}}",
+                           &diag),
+                     0);
+    assert_int_equal(config.limits.rate_burst, 7);
+    assert_int_equal(config.limits.rate_per_s, 8);
+    assert_int_equal(config.limits.max_in_flight, 9);
+    assert_int_equal(config.limits.call_timeout_ms, 5000);
+    assert_int_equal(config.limits.call_timeout_max_ms, 60000);
+    assert_int_equal(config.max_request_bytes, 2u << 20);
+    assert_int_equal(config.max_response_bytes, 4096);
+    assert_int_equal(config.drain_ms, 1);
+    assert_int_equal(config.page_size, 3);
+    assert_false(config.limits.rate_off);
+    assert_string_equal(config.path, "/etc/tw/c.json");
+    config_deinit(&config);
+    config_deinit(&config);
+    assert_int_equal(parse(&config, "{\"limits\":{\"rate\":\"off\"}}", &diag), 0);
+    assert_true(config.limits.rate_off);
+    config_deinit(&config);
+}
+
+static void paths_are_taken_from_the_folder_of_the_file(void **state)
+{
+    Config config;
+    Diag diag;
+
+    (void)state;
+    assert_int_equal(parse(&config, "{\"tools\":\"t/tools.json\"}", &diag), 0);
+    assert_string_equal(config.tools, "/etc/tw/t/tools.json");
+    config_deinit(&config);
+    assert_int_equal(parse(&config, "{\"tools\":\"/abs.json\"}", &diag), 0);
+    assert_string_equal(config.tools, "/abs.json");
+    config_deinit(&config);
+    /* The last of two wins, and nothing leaks. */
+    assert_int_equal(parse(&config, "{\"tools\":\"a\",\"tools\":\"/b\"}", &diag), 0);
+    assert_string_equal(config.tools, "/b");
+    config_deinit(&config);
+}
+
+static void every_error_names_file_line_and_field(void **state)
+{
+    static const struct {
+        const char *text;
+        int r;
+        const char *message;
+    } cases[] = {
+        {"{\n\"toolz\":1}", CONFIG_E_INVALID,
+         "/etc/tw/c.json:2: toolz: unknown key; did you mean 'tools'?"},
+        {"{\"limits\":{\"max_inflight\":1}}", CONFIG_E_INVALID,
+         "/etc/tw/c.json:1: limits.max_inflight: unknown key; did you mean 'max_in_flight'?"},
+        {"{\"zzzzzzzzzz\":1}", CONFIG_E_INVALID, "/etc/tw/c.json:1: zzzzzzzzzz: unknown key"},
+        {"{\"limits\":{\"rate_burst\":0}}", CONFIG_E_INVALID,
+         "/etc/tw/c.json:1: limits.rate_burst: 0 is not between 1 and 1000000000"},
+        {"{\"limits\":{\"rate_burst\":-1}}", CONFIG_E_INVALID,
+         "/etc/tw/c.json:1: limits.rate_burst: expected a whole number"},
+        {"{\"limits\":{\"drain_ms\":\"soon\"}}", CONFIG_E_INVALID,
+         "/etc/tw/c.json:1: limits.drain_ms: 'soon' is not milliseconds or a duration (30s)"},
+        {"{\"limits\":{\"rate\":5}}", CONFIG_E_INVALID,
+         "/etc/tw/c.json:1: limits.rate: only \"off\" is possible; rate_burst and rate_per_s set "
+         "numbers"},
+        {"{\"limits\":[]}", CONFIG_E_INVALID, "/etc/tw/c.json:1: limits: expected an object"},
+        {"{\"tools\":5}", CONFIG_E_INVALID, "/etc/tw/c.json:1: tools: expected a string, a path"},
+        {"[]", CONFIG_E_INVALID, "/etc/tw/c.json:1: configuration: expected an object"},
+        {"{\"tools\":\"${TW_TEST_UNSET}\"}", CONFIG_E_VARIABLE,
+         "/etc/tw/c.json:1: tools: ${TW_TEST_UNSET} is not set in the environment; "
+         "${TW_TEST_UNSET:-default} gives a default"},
+        {"{\"tools\":\"$HOME\"}", CONFIG_E_INVALID,
+         "/etc/tw/c.json:1: tools: '$HOME': a '$' begins ${NAME} or ${NAME:-default}; write $$ for "
+         "a dollar"},
+        {"{\"a\":tru}", CONFIG_E_SYNTAX,
+         "/etc/tw/c.json:1:9: expected true, false or null, found '}'"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(cases); i++) {
+        Config config;
+        Diag diag;
+
+        assert_int_equal(parse(&config, cases[i].text, &diag), cases[i].r);
+        assert_string_equal(diag.message, cases[i].message);
+        assert_null(config.tools);
+        assert_null(config.path);
+    }
+}
+
+static void variables_are_replaced(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *expanded; /* NULL: refused */
+    } cases[] = {
+        {"", ""},
+        {"plain", "plain"},
+        {"${TW_TEST_A}", "one"},
+        {"x${TW_TEST_A}y${TW_TEST_A}", "xoney"
+                                       "one"},
+        {"${TW_TEST_A:-two}", "one"},
+        {"${TW_TEST_NONE:-two}", "two"},
+        {"${TW_TEST_NONE:-}", ""},
+        {"${TW_TEST_EMPTY}", ""},
+        {"${TW_TEST_EMPTY:-full}", "full"},
+        {"$$HOME", "$HOME"},
+        {"${TW_TEST_NONE}", NULL},
+        {"${", NULL},
+        {"${}", NULL},
+        {"$", NULL},
+        {"${A:x}", NULL},
+        {"${A:", NULL},
+    };
+
+    (void)state;
+    assert_int_equal(setenv("TW_TEST_A", "one", 1), 0);
+    assert_int_equal(setenv("TW_TEST_EMPTY", "", 1), 0);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(cases); i++) {
+        char *expanded = NULL;
+        int r = config_expand(&expanded, span_from_str(cases[i].text), NULL);
+
+        if (cases[i].expanded == NULL) {
+            assert_true(r > 0);
+            assert_null(expanded);
+        } else {
+            assert_int_equal(r, 0);
+            assert_string_equal(expanded, cases[i].expanded);
+        }
+        mem_free(expanded);
+    }
+    assert_int_equal(config_expand(&(char *){NULL}, SPAN("a\0b"), NULL), CONFIG_E_INVALID);
+}
+
+static void a_setting_of_a_flag_is_checked_like_the_file(void **state)
+{
+    Config config = CONFIG_NULL;
+    Diag diag = DIAG_NULL;
+
+    (void)state;
+    assert_int_equal(config_set(&config, SPAN("call_timeout_ms"), SPAN("2m"), &diag), 0);
+    assert_int_equal(config.limits.call_timeout_ms, 120000);
+    assert_int_equal(config_set(&config, SPAN("max_in_flight"), SPAN("x"), &diag),
+                     CONFIG_E_INVALID);
+    assert_string_equal(diag.message, "'x' is not a whole number");
+    assert_int_equal(config_set(&config, SPAN("none"), SPAN("1"), &diag), CONFIG_E_INVALID);
+    assert_int_equal(config_set(&config, SPAN("max_in_flight"), SPAN("65537"), &diag),
+                     CONFIG_E_INVALID);
+    assert_int_equal(config.limits.max_in_flight, 0);
+}
+
+static void a_file_is_found_where_it_is_looked_for(void **state)
+{
+    char folder[] = "/tmp/tw-config-XXXXXX";
+    Config config;
+    Diag diag = DIAG_NULL;
+    FILE *f;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(chdir(folder), 0);
+    assert_int_equal(setenv("XDG_CONFIG_HOME", folder, 1), 0);
+    assert_int_equal(config_load(&config, NULL, &diag), 0);
+    assert_null(config.path);
+    config_deinit(&config);
+
+    assert_int_equal(mkdir("toolwire", 0700), 0);
+    f = fopen("toolwire/config.json", "w");
+    assert_non_null(f);
+    assert_true(fputs("{\"limits\":{\"rate_burst\":2}}", f) >= 0);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(config_load(&config, NULL, &diag), 0);
+    assert_int_equal(config.limits.rate_burst, 2);
+    config_deinit(&config);
+
+    f = fopen("toolwire.json", "w");
+    assert_non_null(f);
+    assert_true(fputs("{\"limits\":{\"rate_burst\":3}}", f) >= 0);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(config_load(&config, NULL, &diag), 0);
+    assert_int_equal(config.limits.rate_burst, 3);
+    config_deinit(&config);
+    assert_int_equal(config_load(&config, "toolwire/config.json", &diag), 0);
+    assert_int_equal(config.limits.rate_burst, 2);
+    config_deinit(&config);
+
+    assert_int_equal(config_load(&config, "absent.json", &diag), CONFIG_E_READ);
+    assert_string_equal(diag.message, "absent.json: No such file or directory");
+    assert_int_equal(unlink("toolwire.json"), 0);
+    assert_int_equal(unlink("toolwire/config.json"), 0);
+    assert_int_equal(rmdir("toolwire"), 0);
+    assert_int_equal(chdir("/"), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+static int parse_once(void *context)
+{
+    Config config;
+    int r = config_parse(&config,
+                         SPAN("{\"tools\":\"${HOME:-/x}/t\",\"limits\":{\"rate_burst\":\"1\"}}"),
+                         "/p/c.json", NULL);
+
+    (void)context;
+    if (r == 0) {
+        assert_int_equal(config.limits.rate_burst, 1);
+        config_deinit(&config);
+    }
+    return r;
+}
+
+static void no_allocation_may_fail_unnoticed(void **state)
+{
+    (void)state;
+    test_oom_sweep(parse_once, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_limit_is_read_as_number_or_text),
+        cmocka_unit_test(paths_are_taken_from_the_folder_of_the_file),
+        cmocka_unit_test(every_error_names_file_line_and_field),
+        cmocka_unit_test(variables_are_replaced),
+        cmocka_unit_test(a_setting_of_a_flag_is_checked_like_the_file),
+        cmocka_unit_test(a_file_is_found_where_it_is_looked_for),
+        cmocka_unit_test(no_allocation_may_fail_unnoticed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

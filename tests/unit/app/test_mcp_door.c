@@ -1,0 +1,192 @@
+#include "app/mcp_door.h"
+
+#include "support/cmocka.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "app/hub.h"
+#include "providers/diagnostics.h"
+#include "support/alloc_testing.h"
+#include "support/oom_sweep.h"
+
+static const McpIdentity identity = {.name = SPAN_INIT("t"), .version = SPAN_INIT("1")};
+
+/* A door whose client is the test itself, at the other end of a socket. */
+typedef struct Fixture {
+    Hub *hub;
+    Diagnostics *diagnostics;
+    McpDoor *door;
+    int client;
+    int n_closed;
+    int closed_r;
+} Fixture;
+
+static void on_closed(void *context, int r)
+{
+    Fixture *f = context;
+
+    f->n_closed++;
+    f->closed_r = r;
+    io_loop_stop(hub_loop(f->hub));
+}
+
+static int fixture_init(Fixture *f, const RouterLimits *limits, int64_t drain_ms)
+{
+    int fds[2];
+    int r;
+
+    *f = (Fixture){.client = -1};
+    r = hub_new(&f->hub, limits);
+    if (r != 0) {
+        return r;
+    }
+    r = diagnostics_new(&f->diagnostics, hub_router(f->hub), hub_loop(f->hub));
+    if (r != 0) {
+        return r;
+    }
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+    f->client = fds[0];
+    r = mcp_door_new(&f->door, &(McpDoorConfig){.loop = hub_loop(f->hub),
+                                                .router = hub_router(f->hub),
+                                                .identity = &identity,
+                                                .limits = limits,
+                                                .sealer = hub_sealer(f->hub),
+                                                .in_fd = fds[1],
+                                                .out_fd = fds[1],
+                                                .drain_ms = drain_ms,
+                                                .closed = on_closed,
+                                                .context = f});
+    if (r != 0) {
+        assert_int_equal(close(fds[1]), 0); /* not taken */
+    }
+    return r;
+}
+
+static void fixture_deinit(Fixture *f)
+{
+    f->door = mcp_door_free(f->door);
+    f->diagnostics = diagnostics_free(f->diagnostics);
+    f->hub = hub_free(f->hub);
+    if (f->client >= 0) {
+        assert_int_equal(close(f->client), 0);
+    }
+}
+
+static void client_sends(Fixture *f, const char *text)
+{
+    assert_int_equal(send(f->client, text, strlen(text), MSG_NOSIGNAL), (ssize_t)strlen(text));
+}
+
+/* What the client can read now. */
+static const char *client_reads(Fixture *f)
+{
+    static char text[65536];
+    ssize_t n = recv(f->client, text, sizeof(text) - 1, MSG_DONTWAIT);
+
+    text[n > 0 ? n : 0] = '\0';
+    return text;
+}
+
+#define MODERN                                                                                     \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","                       \
+    "\"io.modelcontextprotocol/clientCapabilities\":{}}"
+#define CALL(id, tool, arguments)                                                                  \
+    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{\"name\":\"" tool    \
+    "\",\"arguments\":" arguments "," MODERN "}}\n"
+
+static void end_of_input_closes_after_the_answers(void **state)
+{
+    const char *got;
+    Fixture f;
+
+    (void)state;
+    assert_int_equal(fixture_init(&f, NULL, 0), 0);
+    client_sends(&f, CALL("1", "sleep", "{\"ms\":20}") CALL("2", "echo", "{\"message\":\"m\"}"));
+    assert_int_equal(shutdown(f.client, SHUT_WR), 0);
+    assert_int_equal(io_loop_run(hub_loop(f.hub)), 0);
+    assert_int_equal(f.n_closed, 1);
+    assert_int_equal(f.closed_r, 0);
+    got = client_reads(&f);
+    assert_true(strstr(got, "slept 20 ms") > strstr(got, "\"text\":\"m\""));
+    assert_non_null(strstr(got, "\"text\":\"m\""));
+    fixture_deinit(&f);
+}
+
+static void the_drain_is_bounded(void **state)
+{
+    Fixture f;
+
+    (void)state;
+    assert_int_equal(fixture_init(&f, NULL, 10), 0);
+    client_sends(&f, CALL("1", "sleep", "{\"ms\":600000}"));
+    assert_int_equal(shutdown(f.client, SHUT_WR), 0);
+    assert_int_equal(io_loop_run(hub_loop(f.hub)), 0);
+    assert_int_equal(f.n_closed, 1);
+    assert_string_equal(client_reads(&f), "");
+    fixture_deinit(&f);
+}
+
+static void a_shutdown_refuses_new_requests_and_lets_the_old_end(void **state)
+{
+    const char *got;
+    Fixture f;
+
+    (void)state;
+    assert_int_equal(fixture_init(&f, NULL, 0), 0);
+    client_sends(&f, CALL("1", "sleep", "{\"ms\":0}"));
+    mcp_door_shutdown(f.door);
+    client_sends(&f, CALL("2", "echo", "{\"message\":\"late\"}"));
+    assert_int_equal(io_loop_run(hub_loop(f.hub)), 0);
+    assert_int_equal(f.n_closed, 1);
+    got = client_reads(&f);
+    assert_null(strstr(got, "late"));
+    fixture_deinit(&f);
+}
+
+static void a_door_is_freed_while_calls_run(void **state)
+{
+    Fixture f;
+
+    (void)state;
+    assert_int_equal(fixture_init(&f, NULL, 1), 0);
+    client_sends(&f, CALL("1", "sleep", "{\"ms\":600000}") CALL("2", "sleep", "{\"ms\":0}"));
+    mcp_door_shutdown(f.door);
+    assert_int_equal(io_loop_run(hub_loop(f.hub)), 0);
+    fixture_deinit(&f);
+    assert_int_equal(fixture_init(&f, NULL, 0), 0);
+    client_sends(&f, CALL("1", "sleep", "{\"ms\":600000}"));
+    fixture_deinit(&f); /* the call never even started */
+}
+
+static int open_once(void *context)
+{
+    Fixture f;
+    int r = fixture_init(&f, NULL, 0);
+
+    (void)context;
+    fixture_deinit(&f);
+    return r;
+}
+
+static void no_allocation_may_fail_unnoticed(void **state)
+{
+    (void)state;
+    test_oom_sweep(open_once, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(end_of_input_closes_after_the_answers),
+        cmocka_unit_test(the_drain_is_bounded),
+        cmocka_unit_test(a_shutdown_refuses_new_requests_and_lets_the_old_end),
+        cmocka_unit_test(a_door_is_freed_while_calls_run),
+        cmocka_unit_test(no_allocation_may_fail_unnoticed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

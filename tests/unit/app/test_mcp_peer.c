@@ -1,0 +1,354 @@
+/* Servers that are started, connected to, restarted and ended. They are shell scripts: the first
+ * line they read is the probe, which has the id 1. */
+#include "app/mcp_peer.h"
+
+#include "support/cmocka.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "support/oom_sweep.h"
+
+#define DISCOVERED                                                                                 \
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"resultType\":\"complete\","                       \
+    "\"supportedVersions\":[\"2026-07-28\"]}}"
+#define SAY(json) "printf '%s\\n' '" json "'; "
+#define WELCOME(id)                                                                                \
+    "{\"jsonrpc\":\"2.0\",\"id\":" #id ",\"result\":{\"protocolVersion\":\"2025-06-18\"}}"
+
+typedef struct Run {
+    IoLoop *loop;
+    McpPeer *peer;
+    McpIdentity identity;
+    McpPeerConfig config;
+    const char *argv[5];
+    McpClientEventKind last; /* the loop stops at this event */
+    bool has_come;
+    bool is_done;
+    char text[512]; /* of the last event that had one */
+    McpRevision revision;
+    int n_results;
+} Run;
+
+static void on_event(void *context, McpPeer *peer, const McpClientEvent *event)
+{
+    Run *run = context;
+
+    assert_true(run->peer == NULL || run->peer == peer);
+    run->revision = event->revision;
+    run->n_results += event->kind == MCP_CLIENT_RESULT;
+    if (event->text.n > 0) {
+        (void)snprintf(run->text, sizeof(run->text), "%.*s", (int)event->text.n, event->text.p);
+    }
+    if (event->kind == run->last) {
+        run->has_come = true;
+        io_loop_stop(run->loop);
+    }
+}
+
+static void on_done(void *context)
+{
+    Run *run = context;
+
+    run->is_done = true;
+    /* Where it must be allowed. */
+    run->peer = mcp_peer_free(run->peer);
+}
+
+static void run_init(Run *run, const char *script)
+{
+    *run = (Run){.last = MCP_CLIENT_FAILED};
+    run->identity = (McpIdentity){.name = SPAN("t"), .version = SPAN("1")};
+    run->argv[0] = "sh";
+    run->argv[1] = "-c";
+    run->argv[2] = script;
+    io_ignore_sigpipe();
+    assert_int_equal(io_loop_new(&run->loop), 0);
+    run->config = (McpPeerConfig){.loop = run->loop,
+                                  .argv = script == NULL ? NULL : run->argv,
+                                  .client = {.identity = &run->identity,
+                                             .legacy_revision = MCP_2025_11_25,
+                                             .log_level = CALL_LOG_NONE},
+                                  .event = on_event,
+                                  .context = run};
+}
+
+static void run_start(Run *run)
+{
+    Diag diag = DIAG_NULL;
+
+    assert_int_equal(mcp_peer_new(&run->peer, &run->config, &diag), 0);
+}
+
+static void run_until(Run *run, McpClientEventKind kind)
+{
+    run->last = kind;
+    run->has_come = false;
+    assert_int_equal(io_loop_run(run->loop), 0);
+    assert_true(run->has_come);
+}
+
+static void run_close(Run *run, int64_t grace_ms)
+{
+    mcp_peer_close(run->peer, grace_ms, on_done, run);
+    assert_false(run->is_done);
+    assert_int_equal(io_loop_run(run->loop), 0);
+    assert_true(run->is_done);
+    run->loop = io_loop_free(run->loop);
+}
+
+static void modern_child_answers_and_ends_when_its_input_does(void **state)
+{
+    McpRequestId id = 0;
+    Run run;
+
+    (void)state;
+    run_init(&run,
+             "read probe; " SAY(DISCOVERED) "read list; " SAY(
+                 "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"tools\":[]}}") "cat >/dev/null");
+    run_start(&run);
+    assert_int_equal(mcp_peer_request(run.peer, SPAN("tools/list"), SPAN_NULL, false, &id), 0);
+    run_until(&run, MCP_CLIENT_RESULT);
+    assert_int_equal(run.revision, MCP_2026_07_28);
+    assert_true(mcp_client_is_ready(mcp_peer_client(run.peer)));
+    run_close(&run, 60000);
+}
+
+static void child_that_dies_on_the_probe_is_restarted(void **state)
+{
+    char marker[] = "/tmp/toolwire-peer-XXXXXX";
+    int fd = mkstemp(marker);
+    Run run;
+
+    (void)state;
+    assert_true(fd >= 0);
+    (void)close(fd);
+    /* The shell has the name of the file as $0. */
+    run_init(&run,
+             "read probe; if [ -e $0 ]; then rm $0; exit 1; fi; " SAY(WELCOME(2)) "cat >/dev/null");
+    run.argv[3] = marker;
+    run_start(&run);
+    run_until(&run, MCP_CLIENT_READY);
+    assert_int_equal(run.revision, MCP_2025_06_18);
+    run_close(&run, 60000);
+}
+
+static void child_that_cannot_be_started_is_explained(void **state)
+{
+    Diag diag = DIAG_NULL;
+    Run run;
+
+    (void)state;
+    run_init(&run, "");
+    run.argv[0] = "toolwire-no-such-program";
+    assert_int_equal(mcp_peer_new(&run.peer, &run.config, &diag), MCP_PEER_E_CANNOT_START);
+    assert_non_null(strstr(diag.message, "toolwire-no-such-program"));
+    run.loop = io_loop_free(run.loop);
+}
+
+static void reason_of_the_end_has_status_and_last_words(void **state)
+{
+    McpRequestId id = 0;
+    Run run;
+
+    (void)state;
+    run_init(&run, "echo first >&2; printf 'no licence' >&2; exit 3");
+    run.config.client.mode = MCP_CLIENT_LEGACY;
+    run_start(&run);
+    assert_int_equal(mcp_peer_request(run.peer, SPAN("tools/list"), SPAN_NULL, false, &id), 0);
+    run_until(&run, MCP_CLIENT_FAILED);
+    assert_string_equal(run.text, "the server ended before it had answered (exit status 3); "
+                                  "it said: first\nno licence");
+    assert_int_equal(mcp_peer_request(run.peer, SPAN("x"), SPAN_NULL, false, &id),
+                     MCP_CLIENT_E_ENDED);
+    run_close(&run, 60000);
+}
+
+static void output_that_ends_before_the_process_counts_as_the_end(void **state)
+{
+    Run run;
+
+    (void)state;
+    run_init(&run, "exec >&- 2>&-; cat >/dev/null");
+    run.config.client.mode = MCP_CLIENT_MODERN;
+    run_start(&run);
+    run_until(&run, MCP_CLIENT_FAILED);
+    assert_string_equal(run.text, "the server ended before it had answered");
+    run_close(&run, 60000);
+}
+
+static void stray_lines_are_skipped(void **state)
+{
+    Run run;
+
+    (void)state;
+    run_init(&run, "read probe; echo Listening; echo; " SAY(DISCOVERED) "cat >/dev/null");
+    run_start(&run);
+    run_until(&run, MCP_CLIENT_READY);
+    assert_int_equal(mcp_client_n_skipped(mcp_peer_client(run.peer)), 1);
+    run_close(&run, 60000);
+}
+
+static void child_that_does_not_go_is_ended(void **state)
+{
+    Run run;
+
+    (void)state;
+    run_init(&run, "read probe; " SAY(DISCOVERED) "exec sleep 1000");
+    run_start(&run);
+    run_until(&run, MCP_CLIENT_READY);
+    run_close(&run, 1);
+}
+
+static void silent_server_times_out(void **state)
+{
+    McpRequestId id = 0;
+    Run run;
+
+    (void)state;
+    run_init(&run, "read probe; " SAY(DISCOVERED) "cat >/dev/null");
+    run.config.client.request_timeout_ms = 1;
+    run_start(&run);
+    assert_int_equal(mcp_peer_request(run.peer, SPAN("tools/list"), SPAN_NULL, false, &id), 0);
+    run_until(&run, MCP_CLIENT_ERROR);
+    assert_string_equal(run.text, "the server did not answer in time");
+    run_close(&run, 60000);
+}
+
+static void cancelled_request_ends_in_the_next_turn(void **state)
+{
+    McpRequestId id = 0;
+    Run run;
+
+    (void)state;
+    run_init(&run, "cat >/dev/null");
+    run_start(&run);
+    assert_int_equal(mcp_peer_request(run.peer, SPAN("tools/list"), SPAN_NULL, false, &id), 0);
+    mcp_peer_cancel(run.peer, id, SPAN_NULL);
+    run_until(&run, MCP_CLIENT_ERROR);
+    assert_string_equal(run.text, "the request was cancelled");
+    run_close(&run, 60000);
+}
+
+static void freeing_ends_everything_at_once(void **state)
+{
+    Run run;
+
+    (void)state;
+    run_init(&run, "cat >/dev/null");
+    run_start(&run);
+    run.peer = mcp_peer_free(run.peer);
+    run.loop = io_loop_free(run.loop);
+}
+
+static void socket_is_a_server_too(void **state)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char folder[] = "/tmp/toolwire-peer-XXXXXX";
+    const char *answer = DISCOVERED "\n";
+    char probe[512];
+    Run run;
+    int listener;
+    int fd;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s/s", folder);
+    listener = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_int_equal(bind(listener, (const struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    run_init(&run, NULL);
+    run.config.socket_path = address.sun_path;
+    run_start(&run);
+    fd = accept(listener, NULL, NULL);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, answer, strlen(answer)), strlen(answer));
+    run_until(&run, MCP_CLIENT_READY);
+    assert_true(read(fd, probe, sizeof(probe)) > 0);
+    /* It does not close its side: after the grace we do. */
+    run_close(&run, 1);
+    (void)close(fd);
+    (void)close(listener);
+    (void)unlink(address.sun_path);
+    (void)rmdir(folder);
+}
+
+static void socket_that_is_not_there_is_explained(void **state)
+{
+    char long_path[200];
+    Diag diag = DIAG_NULL;
+    Run run;
+
+    (void)state;
+    run_init(&run, NULL);
+    run.config.socket_path = "/nonexistent/toolwire.sock";
+    assert_int_equal(mcp_peer_new(&run.peer, &run.config, &diag), MCP_PEER_E_CANNOT_START);
+    assert_string_equal(diag.message, "cannot connect to /nonexistent/toolwire.sock: "
+                                      "No such file or directory");
+    memset(long_path, 'x', sizeof(long_path) - 1);
+    long_path[sizeof(long_path) - 1] = '\0';
+    run.config.socket_path = long_path;
+    assert_int_equal(mcp_peer_new(&run.peer, &run.config, &diag), MCP_PEER_E_CANNOT_START);
+    assert_non_null(strstr(diag.message, "longer than"));
+    run.loop = io_loop_free(run.loop);
+}
+
+static int start_and_free(void *context)
+{
+    Run *run = context;
+    Diag diag = DIAG_NULL;
+    int r = mcp_peer_new(&run->peer, &run->config, &diag);
+
+    run->peer = mcp_peer_free(r == 0 ? run->peer : NULL);
+    return r;
+}
+
+static int loop_start_and_free(void *context)
+{
+    Run *run = context;
+    int r = io_loop_new(&run->config.loop);
+
+    if (r == 0) {
+        run->peer = NULL;
+        r = start_and_free(run);
+        run->config.loop = io_loop_free(run->config.loop);
+    }
+    return r;
+}
+
+static void every_failing_allocation_is_survived(void **state)
+{
+    Run run;
+
+    (void)state;
+    run_init(&run, "cat >/dev/null");
+    run.loop = io_loop_free(run.loop);
+    test_oom_sweep(loop_start_and_free, &run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(modern_child_answers_and_ends_when_its_input_does),
+        cmocka_unit_test(child_that_dies_on_the_probe_is_restarted),
+        cmocka_unit_test(child_that_cannot_be_started_is_explained),
+        cmocka_unit_test(reason_of_the_end_has_status_and_last_words),
+        cmocka_unit_test(output_that_ends_before_the_process_counts_as_the_end),
+        cmocka_unit_test(stray_lines_are_skipped),
+        cmocka_unit_test(child_that_does_not_go_is_ended),
+        cmocka_unit_test(silent_server_times_out),
+        cmocka_unit_test(cancelled_request_ends_in_the_next_turn),
+        cmocka_unit_test(freeing_ends_everything_at_once),
+        cmocka_unit_test(socket_is_a_server_too),
+        cmocka_unit_test(socket_that_is_not_there_is_explained),
+        cmocka_unit_test(every_failing_allocation_is_survived),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
