@@ -27,9 +27,9 @@ test:
 	$(call build,dev)
 	scripts/run-tests dev $(JOBS)
 
-## run: the program at work on an example
+## run: the MCP server at work on an example, and how an agent starts it
 run: all
-	examples/validate/run.sh build/release/toolwire
+	examples/tools/run.sh build/release/toolwire
 
 ## bench: the benchmarks, one after another, beside other libraries
 bench:
@@ -37,7 +37,7 @@ bench:
 	$(call build,bench)
 	scripts/run-bench
 
-## install: program and manual, under $DESTDIR$PREFIX
+## install: program, library and manual, under $DESTDIR$PREFIX
 install: all
 	DESTDIR='$(DESTDIR)' cmake --install build/release --prefix '$(PREFIX)'
 

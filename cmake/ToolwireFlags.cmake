@@ -18,9 +18,11 @@ if(TOOLWIRE_WERROR)
 endif()
 
 if(TOOLWIRE_HARDEN)
-    target_compile_options(tw_flags INTERFACE -fstack-protector-strong -fPIE)
+    # Layers are position independent anyway, for the shared library; -fPIE would undo it.
+    set(tw_is_program $<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>)
+    target_compile_options(tw_flags INTERFACE -fstack-protector-strong $<${tw_is_program}:-fPIE>)
     target_compile_definitions(tw_flags INTERFACE $<$<NOT:$<CONFIG:Debug>>:_FORTIFY_SOURCE=2>)
-    target_link_options(tw_flags INTERFACE -pie -Wl,-z,relro -Wl,-z,now)
+    target_link_options(tw_flags INTERFACE $<${tw_is_program}:-pie> -Wl,-z,relro -Wl,-z,now)
 endif()
 
 # One list for compile and link: a sanitizer must be in both.

@@ -13,6 +13,9 @@ function(tw_layer name)
     add_library(tw_${name} STATIC ${ARG_SOURCES})
     target_include_directories(tw_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
     target_link_libraries(tw_${name} PRIVATE tw_warnings PUBLIC tw_flags)
+    # Layers end up in a shared library too (src/api), which shows none of their names.
+    set_target_properties(tw_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON
+                                                C_VISIBILITY_PRESET hidden)
     foreach(use IN LISTS ARG_USES)
         target_link_libraries(tw_${name} PUBLIC ${use})
     endforeach()
@@ -24,12 +27,12 @@ function(tw_layer name)
     endif()
 endfunction()
 
-# tw_unit_test(FILE LAYER target [LABEL unit] [NAME name] [ARGS …]): a cmocka program, registered with ctest.
+# tw_unit_test(FILE LAYER target [LABEL unit] [NAME name] [ARGS …] [SOURCES …]): a cmocka program, registered with ctest.
 #
 # tw_test_support is linked first: its alloc_testing.c replaces base/alloc.c in
 # every test, which is how a test makes the n-th allocation fail.
 function(tw_unit_test file)
-    cmake_parse_arguments(ARG "" "LAYER;LABEL;NAME" "ARGS;LINK" ${ARGN})
+    cmake_parse_arguments(ARG "" "LAYER;LABEL;NAME" "ARGS;LINK;SOURCES" ${ARGN})
     get_filename_component(stem ${file} NAME_WE)
     if(NOT ARG_NAME)
         file(RELATIVE_PATH where ${PROJECT_SOURCE_DIR}/tests ${file})
@@ -42,7 +45,7 @@ function(tw_unit_test file)
         set(ARG_LABEL unit)
     endif()
     string(REPLACE "." "_" target test.${ARG_NAME})
-    add_executable(${target} ${file})
+    add_executable(${target} ${file} ${ARG_SOURCES})
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
     target_compile_definitions(${target} PRIVATE TW_SHARED_DATA="${TOOLWIRE_SHARED_DATA}"
                                                  TW_SOURCE_DIR="${PROJECT_SOURCE_DIR}")

@@ -30,18 +30,26 @@ compare() {
     fi
 }
 
-help=$("$toolwire" validate -h) || fail 'toolwire validate -h does not exit with 0'
-in_help=$(options <<<"$help")
-[ -n "$in_help" ] || fail 'toolwire validate -h names no option'
-compare 'validate -h (<) and the SYNOPSIS of toolwire(1) (>) differ' "$in_help" \
-    "$(section SYNOPSIS | grep 'toolwire validate' | options)"
-# In the list, an option stands at the beginning of its line, indented.
-compare 'validate -h (<) and the options described in toolwire(1) (>) differ' "$in_help" \
-    "$(section COMMANDS | grep -E '^ +-' | sed -E 's/^( +-[^ ]+(, -[^ ]+)?).*/\1/' | options)"
+# The part of COMMANDS about one command.
+subsection() { section COMMANDS | awk -v name="   $1" '/^   [^ ]/ { inside = ($0 == name) } inside'; }
+
+n_options=0
+commands=$("$toolwire" -h | sed -nE 's/^  ([a-z]+) .*/\1/p')
+[ -n "$commands" ] || fail 'toolwire -h names no command'
+for command in $commands; do
+    help=$("$toolwire" "$command" -h) || fail "toolwire $command -h does not exit with 0"
+    in_help=$(options <<<"$help")
+    n_options=$((n_options + $(wc -w <<<"$in_help")))
+    [ -n "$in_help" ] || fail "toolwire $command -h names no option"
+    compare "$command -h (<) and the SYNOPSIS of toolwire(1) (>) differ" "$in_help" \
+        "$(section SYNOPSIS | grep "toolwire $command " | options)"
+    # In the list, options stand at the beginning of their line, indented.
+    compare "$command -h (<) and the options described in toolwire(1) (>) differ" "$in_help" \
+        "$(subsection "$command" | grep -E '^ +-' | options)"
+done
 
 version=$("$toolwire" -V) || fail 'toolwire -V does not exit with 0'
 [ "$("$toolwire" --version)" = "$version" ] || fail '-V and --version differ'
-"$toolwire" -h | grep -qw validate || fail 'toolwire -h does not name the command validate'
 
-[ $n_failed -eq 0 ] && echo "manual: $(wc -w <<<"$in_help") options agree"
+[ $n_failed -eq 0 ] && echo "manual: $n_options options agree"
 [ $n_failed -eq 0 ]

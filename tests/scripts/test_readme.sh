@@ -15,7 +15,8 @@ cd "$(dirname "$0")/../.."
 fresh=$(mktemp)
 trap 'rm -f "$fresh"' EXIT
 
-toolwire() { "$program" "$@"; }
+# Sessions call it by its name, and so does what they start.
+PATH=$(dirname "$program"):$PATH
 
 n_commands=0
 status=0

@@ -102,9 +102,12 @@ static void out_error_data(McpOut *o, const McpReply *reply, const CallResult *r
     }
 }
 
-/* "/path: what is wrong", a line each, into the JSON string that is being written. */
-static void out_problems(McpOut *o, Arena *scratch, Span data)
+/* "/path: what is wrong", a line each, into the JSON string that is being written. A message of the
+ * router's names the first already. */
+static void out_problems(McpOut *o, Arena *scratch, const CallResult *result)
 {
+    bool is_named = result->message.n > 0;
+    Span data = result->data;
     JsonDoc doc;
     int r;
 
@@ -119,6 +122,10 @@ static void out_problems(McpOut *o, Arena *scratch, Span data)
     for (JsonIter it = json_iter(json_root(&doc)); json_iter_next(&it);) {
         Span path = mcp_string_inside(it.value, SPAN("path"));
 
+        if (is_named) {
+            is_named = false;
+            continue;
+        }
         MCP_OUT(o, "\\n- ");
         mcp_out_span(o, path);
         mcp_out_span(o, path.n > 0 ? SPAN(": ") : SPAN_NULL);
@@ -149,7 +156,7 @@ static void out_tool_failure(McpOut *o, Arena *scratch, const McpReply *reply,
     mcp_out_string(o, error_message(result));
     if (result->error == CALL_ERROR_INVALID_ARGUMENTS && o->r == 0) {
         o->out->n--; /* opens the string again */
-        out_problems(o, scratch, result->data);
+        out_problems(o, scratch, result);
         MCP_OUT(o, "\"");
     }
     MCP_OUT(o, "}]");

@@ -160,7 +160,12 @@ static void problems_that_are_not_json_do_not_spoil_the_answer(void **state)
                            "\"text\":\"bad\"}],\"isError\":true}}"));
     result.data = SPAN("[1,{\"path\":3}]");
     assert_true(text_holds(render_result(*state, MCP_2025_11_25, CALL_TOOL, &result),
-                           "\"text\":\"bad\\n- \\n- \"}],\"isError\":true}}"));
+                           "\"text\":\"bad\\n- \"}],\"isError\":true}}"));
+    /* A message of its own names the first problem; the list has the others. */
+    result.message = SPAN("arguments/a: x");
+    result.data = SPAN("[{\"path\":\"/a\",\"message\":\"x\"},{\"path\":\"/b\",\"message\":\"y\"}]");
+    assert_true(text_holds(render_result(*state, MCP_2025_11_25, CALL_TOOL, &result),
+                           "\"text\":\"arguments/a: x\\n- /b: y\"}],\"isError\":true}}"));
 }
 
 static void own_error_of_a_tool_keeps_code_message_and_data(void **state)

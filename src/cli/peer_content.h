@@ -1,0 +1,30 @@
+/* cli/peer_content.h: what servers answer with, for people. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/span.h"
+#include "json/json.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+/* A member that is a string, decoded; empty if there is none. Escaped ones live in the arena. */
+Span peer_content_text(JsonValue object, Span key, Arena *arena);
+
+/* One content block: text as it is, anything else as a line that says what it is. A terminal gets
+ * no control characters. */
+void peer_content_print(FILE *out, JsonValue block, Arena *arena);
+
+/* One of the contents of a resource: text, or the bytes of a blob unless out is a terminal. 0,
+ * -ENOMEM, or PEER_CONTENT_E_BLOB. */
+enum {
+    PEER_CONTENT_E_BLOB = 1, /* the blob is not base64 */
+};
+int peer_content_print_resource(FILE *out, JsonValue contents, Arena *arena);
+
+/* Bytes behind a base64 text. */
+uint64_t peer_content_size(Span base64);
+
+/* "1,234,567" */
+#define PEER_CONTENT_NUMBER_SIZE 32
+const char *peer_content_number(uint64_t n, char text[PEER_CONTENT_NUMBER_SIZE]);

@@ -1,0 +1,46 @@
+/* cli/peer_session.h: one MCP server, used by one command: started or connected to by its options,
+ * asked one thing at a time, ended politely.
+ *
+ * What a server asks of us meanwhile is answered here (cli/peer_ask.h); progress is shown on stderr
+ * if that is a terminal; Ctrl-C takes the request back.
+ */
+#pragma once
+
+#include "base/span.h"
+#include "cli/cli.h"
+#include "json/json.h"
+
+typedef struct PeerSession PeerSession;
+
+/* Places in peer_options, which is the option table of every command that uses a server. */
+enum {
+    PEER_OPTION_SERVER,
+    PEER_OPTION_SOCKET,
+    PEER_OPTION_ERA,
+    PEER_OPTION_TIMEOUT,
+    PEER_OPTION_JSON,
+};
+extern const CliOption peer_options[];
+
+/* The functions below return 0 or the exit status of the command, the reason said on stderr. */
+
+int peer_session_open(PeerSession **ret, const CliArgs *args);
+PeerSession *peer_session_close(PeerSession *session);
+
+/* Asks and waits. params: compact JSON object, or empty. *ret is valid until the next request. */
+int peer_session_request(PeerSession *session, Span method, Span params, JsonValue *ret);
+
+/* All pages of a list; key: the member that holds the entries. *ret: an array, valid until the next
+ * list. Empty if the server does not know the method. */
+int peer_session_list(PeerSession *session, Span method, Span key, JsonValue *ret);
+
+/* Says that memory ran out; returns CLI_EXIT_FAILED. */
+int peer_session_no_memory(const PeerSession *session);
+
+const CliArgs *peer_session_args(const PeerSession *session);
+
+/* Writes one JSON value and a newline to stdout. */
+void peer_session_print_json(JsonValue value);
+
+/* For CLEANUP. */
+void peer_session_closep(PeerSession **session);

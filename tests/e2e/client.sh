@@ -1,0 +1,169 @@
+#!/usr/bin/env bash
+# `toolwire tools|resources|prompts|call`, run as a person would, against servers of either era.
+#
+#   client.sh TOOLWIRE
+set -euo pipefail
+toolwire=$(realpath "$1")
+here=$(cd "$(dirname "$0")" && pwd)
+if ! command -v node >/dev/null; then
+    echo 'SKIPPED: node is missing; scripts/setup test installs it'
+    exit 77
+fi
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir"
+passed=0
+failed=0
+
+ok() { passed=$((passed + 1)); }
+wrong() { failed=$((failed + 1)); printf '%s\n' "$1"; }
+
+# expect STATUS OUTPUT ARGUMENT…: OUTPUT is stdout and then stderr; stdin is the file `in`.
+expect() {
+    local wanted_status=$1 wanted=$2 status=0 got
+    shift 2
+    "$toolwire" "$@" <in >out 2>err || status=$?
+    got=$(cat out err | sed -E 's/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z/TIME/')
+    if [ "$status" = "$wanted_status" ] && [ "$got" = "$wanted" ]; then
+        ok
+    else
+        wrong "$(printf 'toolwire %s\n wanted %s: %s\n    got %s: %s' "$*" "$wanted_status" "$wanted" "$status" "$got")"
+    fi
+}
+: >in
+
+fake() { printf "node '%s' %s" "$here/fake_mcp_server.mjs" "$*"; }
+# Its stray line is reported, as a warning.
+quiet=(--log-level error)
+
+tools_table='add      read-only    Adds two numbers.
+mirror                Mirror
+wipe     destructive  Removes \x1b[31meverything.
+picture               An image, a sound and a link.
+ask                   Asks for a name and for roots.
+hang                  Never answers.
+broken                Fails.'
+root=file://$(pwd -P)
+
+for kind in legacy modern; do
+    s=("${quiet[@]}" --server "$(fake $kind log)")
+    rm -f log
+    expect 0 "$tools_table" tools "${s[@]}"
+    [ "$(grep -c '"tools/list"' log)" = 4 ] && ok || wrong "$kind: not every page was asked for"
+    expect 0 'add (read-only)
+
+Adds two numbers.
+On a second line.
+
+Arguments:
+a  number  required  one
+b  number  required' tools add "${s[@]}"
+    expect 1 "toolwire tools: the server has no tool 'nothing'" tools nothing "${s[@]}"
+    expect 0 '3.5' call add a=1 b=2.5 "${s[@]}"
+    expect 0 'string:5' call mirror text=5 "${s[@]}"
+    expect 0 'number:5' call mirror text:=5 "${s[@]}"
+    expect 0 'string:x y' call mirror '{ "text": "x y" }' "${s[@]}"
+    printf '{"text":\n"from stdin"}' >in
+    expect 0 'string:from stdin' call mirror - "${s[@]}"
+    expect 0 'string:from stdin' call mirror @in "${s[@]}"
+    : >in
+    expect 0 '[image: image/png, 1,236 bytes]
+[audio: audio/wav, 3 bytes]
+[link: file:///x, x]' call picture "${s[@]}"
+    expect 1 'it broke
+toolwire call: the tool failed' call broken "${s[@]}"
+    expect 1 'toolwire call: Unknown tool: nothing (-32602)
+{"name":"nothing"}' call nothing "${s[@]}"
+    expect 2 "toolwire call: 'a' must be \"number\", but is: x" call add a=x b=1 "${s[@]}"
+    expect 0 'mem:/a.txt   text/plain  a.txt  A text.
+mem:/{name}              any' resources "${s[@]}"
+    expect 0 'no newline at the end' resources mem:/a.txt "${s[@]}"
+    "$toolwire" resources mem:/b "${s[@]}" </dev/null | od -An -tx1 | grep -qx ' 00 01 fe ff' && ok ||
+        wrong "$kind: the blob's bytes differ"
+    expect 1 'toolwire resources: Resource not found (-32002)' resources mem:/none "${s[@]}"
+    expect 0 'greet  who, [how]  Greets.' prompts "${s[@]}"
+    expect 0 'user: Hi, 7' prompts greet who=7 how=Hi "${s[@]}"
+    expect 1 'toolwire call: the server did not answer in time (-32001)' call hang --timeout 300ms "${s[@]}"
+done
+grep -q '"method":"notifications/cancelled".*timed out' log && ok || wrong 'the time-out was not told to the server'
+
+# Each era in its own words.
+l=("${quiet[@]}" --server "$(fake legacy log)")
+m=("${quiet[@]}" --server "$(fake modern log)")
+rm -f log
+expect 0 '{"content":[{"type":"text","text":"3"}],"structuredContent":{"sum":3}}' call add a=1 b=2 --json "${l[@]}"
+# The probe, initialize, initialized, the log level is not asked for, the list for the types, the call.
+[ "$(grep -o '"method":"[^"]*"' log | tr '\n' ' ')" = '"method":"server/discover" "method":"initialize" "method":"notifications/initialized" "method":"tools/list" "method":"tools/list" "method":"tools/list" "method":"tools/list" "method":"tools/call" ' ] &&
+    ok || wrong "legacy: $(grep -o '"method":"[^"]*"' log | tr '\n' ' ')"
+expect 0 '{"resultType":"complete","content":[{"type":"text","text":"string:a"}]}' call mirror '{"text":"a"}' --json "${m[@]}"
+expect 0 "decline $root {} -32601" call ask "${l[@]}"
+expect 0 "decline $root state \"1\"" call ask "${m[@]}"
+grep -q '"requestState":"state \\"1\\""' log && ok || wrong 'the state did not come back'
+[ "$(grep -c '"params":{"name":"ask"' log)" = 3 ] && ok || wrong 'the call was not repeated'
+rm -f log
+expect 0 '3' call add a=1 b=2 --era legacy "${l[@]}"
+grep -q server/discover log && wrong 'legacy mode probed' || ok
+expect 1 'toolwire call: the server does not know server/discover: Not initialized (-32600)' call add a=1 b=2 --era modern "${l[@]}"
+expect 1 'toolwire call: the server refused to begin: Method not found (-32601)' call add a=1 b=2 --era legacy "${m[@]}"
+
+# Servers that do not take the probe well.
+rm -f log
+expect 0 '3' call add '{"a":1,"b":2}' "${quiet[@]}" --server "$(fake frail log)"
+[ "$(grep -c '^start' log)" = 2 ] && ok || wrong 'the frail server was not started twice'
+expect 0 '3' call add '{"a":1,"b":2}' --timeout 2s "${quiet[@]}" --server "$(fake silent)"
+expect 1 'toolwire call: the server speaks other versions of MCP than we do: ["2031-01-01"]' call x '{}' "${quiet[@]}" --server "$(fake wrong)"
+expect 1 'toolwire call: the server ended (exit status 9)' call x '{}' "${quiet[@]}" --server "$(fake tomb)"
+expect 0 "string:a
+TIME warn  mcp: skipped what the server wrote: Listening on nothing at all" call mirror '{"text":"a"}' --server "$(fake modern)"
+
+expect 0 '{"resources":[{"uri":"mem:/a.txt","name":"a.txt","mimeType":"text/plain","description":"A text."}],"resourceTemplates":[{"uriTemplate":"mem:/{name}","name":"any"}]}' resources --json "${m[@]}"
+
+# Questions are asked on a terminal; util-linux's script makes one.
+if command -v script >/dev/null; then
+    for kind in legacy modern; do
+        printf 'y\nBob\n' | script -qec "'$toolwire' call ask --log-level error --server \"$(fake $kind log)\"" /dev/null >out
+        grep -q 'name (string) \[none\]: accept' out && grep -q '"content":{"name":"Bob"}' log && ok ||
+            wrong "$kind: the question was not asked: $(cat out)"
+        rm -f log
+        printf 'd\n' | script -qec "'$toolwire' call ask --log-level error --server \"$(fake $kind)\"" /dev/null >out
+        grep -q 'decline file:' out && ok || wrong "$kind: not declined: $(cat out)"
+    done
+fi
+
+# Ctrl-C takes the call back, and ends us with status 1.
+rm -f log
+"$toolwire" call hang '{}' --server "$(fake modern log)" "${quiet[@]}" >out 2>err &
+pid=$!
+for _ in $(seq 1 400); do grep -q tools/call log 2>/dev/null && break || sleep 0.05; done
+kill -INT $pid
+status=0
+wait $pid || status=$?
+[ $status = 1 ] && grep -qx 'toolwire call: interrupted' err && ok || wrong "Ctrl-C: $status $(cat err)"
+grep -q '"method":"notifications/cancelled".*interrupted' log && ok || wrong 'Ctrl-C was not told to the server'
+
+# Wrong use.
+expect 2 "toolwire tools: --server is needed: which server? --server 'COMMAND ARGUMENT...', or --socket" tools
+expect 2 'toolwire tools: --server and --socket exclude each other' tools --server x --socket y
+expect 2 "toolwire call: which tool? 'toolwire tools' lists them" call --server x
+expect 2 "toolwire call: --era is 'old'; it can be auto, legacy or modern" call x --server x --era old
+expect 2 "toolwire call: --timeout is '0'; it can be 500ms, 30s, 5m" call x --server x --timeout 0
+expect 2 "toolwire call: 'x' is not an argument: write name=value, or name:=JSON" call add x "${m[@]}"
+printf "[1]" >array
+expect 2 "toolwire call: the arguments must be a JSON object" call add @array "${m[@]}"
+expect 2 "toolwire prompts: 'x' is not an argument: write name=value, or name:=JSON" prompts greet x "${m[@]}"
+expect 1 'toolwire tools: cannot start no-such-server: no such file or directory' tools --server no-such-server
+expect 1 'toolwire tools: a quote or backslash has no end' tools --server "a 'b"
+expect 1 'toolwire tools: cannot connect to ./none: No such file or directory' tools --socket ./none
+
+# Our own server, in both eras.
+for era in legacy modern auto; do
+    own=(--era "$era" --server "'$toolwire' serve --diagnostics")
+    expect 0 'hello' call echo message=hello "${own[@]}"
+    expect 1 'failed as asked
+toolwire call: the tool failed' call fail "${own[@]}"
+    expect 0 'slept 1 ms' call sleep ms=1 "${own[@]}"
+    "$toolwire" tools "${own[@]}" | grep -q '^echo ' && ok || wrong "$era: echo is not listed"
+done
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]

@@ -1,0 +1,509 @@
+/* `toolwire serve` as a client meets it: the real program, two pipes, every byte.
+ *
+ *     test_serve TOOLWIRE
+ */
+#include "e2e/peer.h"
+
+#include "support/cmocka.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+
+static const char *program;
+
+#define INITIALIZE                                                                                 \
+    "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"     \
+    "\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":\"t\",\"version\":\"1\"}}}"
+#define INITIALIZED "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"
+#define CALL(id, tool, arguments)                                                                  \
+    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{\"name\":\"" tool    \
+    "\",\"arguments\":" arguments "}}"
+#define TEXT(id, text)                                                                             \
+    "{\"jsonrpc\":\"2.0\",\"id\":" id                                                              \
+    ",\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"" text "\"}]}}"
+
+static void start(Peer *peer, const char *const *arguments)
+{
+    char *line;
+
+    peer_start(peer, program, arguments);
+    peer_send(peer, INITIALIZE);
+    line = peer_line(peer);
+    assert_non_null(line);
+    assert_non_null(strstr(line, "\"protocolVersion\":\"2025-11-25\""));
+    free(line);
+    peer_send(peer, INITIALIZED);
+}
+
+static const char *const with_diagnostics[] = {"serve", "--diagnostics", "--rate", "off", NULL};
+
+/* The error's code in an answer; its id must be this JSON. */
+static int error_code(Peer *peer, const char *id)
+{
+    char *line = peer_line(peer);
+    Arena arena;
+    JsonDoc doc;
+    JsonValue value;
+    int64_t code = 0;
+
+    assert_non_null(line);
+    arena_init(&arena, (size_t)1 << 24);
+    assert_int_equal(json_parse(&doc, &arena, line, strlen(line), NULL, NULL), 0);
+    assert_true(json_get(json_root(&doc), SPAN("id"), &value));
+    assert_true(span_equals(json_span(value), span_from_str(id)));
+    assert_int_equal(json_pointer(json_root(&doc), SPAN("/error/code"), &value), 0);
+    assert_int_equal(json_int64(value, &code), 0);
+    assert_int_equal(json_pointer(json_root(&doc), SPAN("/error/message"), &value), 0);
+    assert_true(json_span(value).n > 10);
+    arena_deinit(&arena);
+    free(line);
+    return (int)code;
+}
+
+/* ---- bad input, and the good request behind it ---- */
+
+#define NOTHING 0
+
+static void bad_input_has_its_answer_and_the_next_request_is_served(void **state)
+{
+    static const struct {
+        const char *name;
+        Span bytes;
+        int code; /* NOTHING: no answer */
+        const char *id;
+    } rows[] = {
+        {"garbage", SPAN_INIT("\x00\xff\xfe\x80 garbage"), -32700, "null"},
+        {"words", SPAN_INIT("hello"), -32700, "null"},
+        {"half a UTF-8 sequence", SPAN_INIT("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"p\xc3\"}"),
+         -32700, "null"},
+        {"half a message", SPAN_INIT("{\"jsonrpc\":\"2.0\",\"id\":1,"), -32700, "null"},
+        {"a number", SPAN_INIT("5"), -32600, "null"},
+        {"a batch", SPAN_INIT("[" CALL("1", "echo", "{\"message\":\"x\"}") "]"), -32600, "null"},
+        {"id null", SPAN_INIT("{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}"), -32600,
+         "null"},
+        {"id object", SPAN_INIT("{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"ping\"}"), -32600,
+         "null"},
+        {"id fraction", SPAN_INIT("{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"ping\"}"), -32600,
+         "null"},
+        {"no jsonrpc", SPAN_INIT("{\"id\":7,\"method\":\"ping\"}"), -32600, "7"},
+        {"jsonrpc 1.0", SPAN_INIT("{\"jsonrpc\":\"1.0\",\"id\":7,\"method\":\"ping\"}"), -32600,
+         "7"},
+        {"method a number", SPAN_INIT("{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":5}"), -32600,
+         "\"a\""},
+        {"no method", SPAN_INIT("{\"jsonrpc\":\"2.0\",\"id\":7}"), -32600, "7"},
+        {"params a string",
+         SPAN_INIT("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":\"x\"}"),
+         -32602, "7"},
+        {"unknown method", SPAN_INIT("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"no/such\"}"),
+         -32601, "7"},
+        {"unknown tool", SPAN_INIT(CALL("7", "none", "{}")), -32602, "7"},
+        {"cancel of an unknown id",
+         SPAN_INIT("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":"
+                   "{\"requestId\":99}}"),
+         NOTHING, NULL},
+        {"cancel of nothing",
+         SPAN_INIT("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\"}"), NOTHING, NULL},
+        {"an unknown notification",
+         SPAN_INIT("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/none\",\"params\":5}"), NOTHING,
+         NULL},
+        {"a response to nothing", SPAN_INIT("{\"jsonrpc\":\"2.0\",\"id\":42,\"result\":{}}"),
+         NOTHING, NULL},
+        {"blank lines", SPAN_INIT("\r\n \t \n"), NOTHING, NULL},
+        {"version 2099-01-01",
+         SPAN_INIT("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
+                   "\"io.modelcontextprotocol/protocolVersion\":\"2099-01-01\","
+                   "\"io.modelcontextprotocol/clientCapabilities\":{}}}}"),
+         -32022, "7"},
+    };
+    Peer peer;
+
+    (void)state;
+    start(&peer, with_diagnostics);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(rows); i++) {
+        print_message("%s\n", rows[i].name);
+        peer_send_bytes(&peer, rows[i].bytes.p, rows[i].bytes.n);
+        peer_send_bytes(&peer, "\n", 1);
+        if (rows[i].code != NOTHING) {
+            assert_int_equal(error_code(&peer, rows[i].id), rows[i].code);
+        }
+        peer_send(&peer, CALL("\"next\"", "echo", "{\"message\":\"served\"}"));
+        peer_expect(&peer, TEXT("\"next\"", "served"));
+    }
+    assert_int_equal(peer_finish(&peer), 0);
+}
+
+static void nesting_of_100000_levels_is_refused(void **state)
+{
+    enum {
+        N = 100000
+    };
+    char *deep = malloc(N);
+    Peer peer;
+
+    (void)state;
+    assert_non_null(deep);
+    memset(deep, '[', N);
+    start(&peer, with_diagnostics);
+    peer_send_bytes(&peer, deep, N);
+    peer_send_bytes(&peer, "\n", 1);
+    assert_int_equal(error_code(&peer, "null"), -32600);
+    peer_send(&peer, CALL("1", "echo", "{\"message\":\"served\"}"));
+    peer_expect(&peer, TEXT("1", "served"));
+    assert_int_equal(peer_finish(&peer), 0);
+    free(deep);
+}
+
+/* A call of echo that is n bytes long. */
+static char *echo_of_size(size_t n)
+{
+    static const char head[] =
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{"
+        "\"name\":\"echo\",\"arguments\":{\"message\":\"";
+    static const char tail[] = "\"}}}";
+    char *line = malloc(n + 2);
+
+    assert_non_null(line);
+    memset(line, 'x', n);
+    memcpy(line, head, sizeof(head) - 1);
+    memcpy(line + n - (sizeof(tail) - 1), tail, sizeof(tail) - 1);
+    line[n] = '\n';
+    line[n + 1] = '\0';
+    return line;
+}
+
+static void a_request_of_1_MiB_passes_and_one_byte_more_does_not(void **state)
+{
+    char *fits = echo_of_size(LIMIT_MCP_REQUEST_BYTES);
+    char *too_long = echo_of_size(LIMIT_MCP_REQUEST_BYTES + 1);
+    char *line;
+    Peer peer;
+
+    (void)state;
+    start(&peer, with_diagnostics);
+    peer_send_bytes(&peer, too_long, LIMIT_MCP_REQUEST_BYTES + 2);
+    assert_int_equal(error_code(&peer, "null"), -32600);
+    peer_send_bytes(&peer, fits, LIMIT_MCP_REQUEST_BYTES + 1);
+    line = peer_line(&peer);
+    assert_non_null(line);
+    assert_true(strlen(line) > LIMIT_MCP_REQUEST_BYTES - 200);
+    assert_non_null(strstr(line, "\"result\""));
+    free(line);
+    assert_int_equal(peer_finish(&peer), 0);
+    free(fits);
+    free(too_long);
+}
+
+static void ten_thousand_requests_are_answered_though_nobody_reads_at_first(void **state)
+{
+    enum {
+        N = 10000,
+        SIZE = 1000
+    };
+    char *request = echo_of_size(SIZE);
+    Peer peer;
+    pid_t writer;
+
+    (void)state;
+    start(&peer, with_diagnostics);
+    /* Writing blocks once the pipes and our buffers are full, so another process does it. */
+    writer = fork();
+    assert_true(writer >= 0);
+    if (writer == 0) {
+        for (size_t i = 0; i < N; i++) {
+            peer_send_bytes(&peer, request, SIZE + 1);
+        }
+        _exit(0);
+    }
+    peer_close_input(&peer);
+    {
+        struct timespec pause = {.tv_nsec = 200000000}; /* lets it run full; right without, too */
+
+        (void)nanosleep(&pause, NULL);
+    }
+    for (size_t i = 0; i < N; i++) {
+        char *line = peer_line(&peer);
+
+        assert_non_null(line);
+        assert_non_null(strstr(line, "\"result\""));
+        free(line);
+    }
+    assert_int_equal(peer_wait(writer), 0);
+    assert_int_equal(peer_finish(&peer), 0);
+    free(request);
+}
+
+static void input_that_ends_inside_a_line_ends_the_session(void **state)
+{
+    Peer peer;
+
+    (void)state;
+    start(&peer, with_diagnostics);
+    peer_send_bytes(&peer, "{\"jsonrpc\":\"2.0\",\"id\":1,\"meth", 30);
+    peer_close_input(&peer);
+    assert_int_equal(error_code(&peer, "null"), -32700);
+    assert_int_equal(peer_finish(&peer), 0);
+
+    /* Only the newline is missing: somebody used printf. */
+    start(&peer, with_diagnostics);
+    peer_send_bytes(&peer, CALL("1", "echo", "{\"message\":\"m\"}"),
+                    strlen(CALL("1", "echo", "{\"message\":\"m\"}")));
+    peer_close_input(&peer);
+    peer_expect(&peer, TEXT("1", "m"));
+    assert_int_equal(peer_finish(&peer), 0);
+}
+
+/* ---- calls at the same time ---- */
+
+static void a_slow_call_delays_nothing(void **state)
+{
+    char *line;
+    Peer peer;
+
+    (void)state;
+    start(&peer, with_diagnostics);
+    peer_send(&peer, CALL("1", "sleep", "{\"ms\":60000}"));
+    peer_send(&peer, CALL("2", "echo", "{\"message\":\"fast\"}"));
+    peer_expect(&peer, TEXT("2", "fast"));
+    peer_send(&peer, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/list\"}");
+    line = peer_line(&peer);
+    assert_non_null(strstr(line, "\"id\":3"));
+    free(line);
+    /* Cancelled, it is never answered, and the program need not wait for it. */
+    peer_send(&peer, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":"
+                     "{\"requestId\":1}}");
+    assert_int_equal(peer_finish(&peer), 0);
+}
+
+static void an_id_in_use_is_refused_and_the_first_call_goes_on(void **state)
+{
+    Peer peer;
+
+    (void)state;
+    start(&peer, with_diagnostics);
+    peer_send(&peer, CALL("5", "sleep", "{\"ms\":300}"));
+    peer_send(&peer, CALL("5", "echo", "{\"message\":\"x\"}"));
+    assert_int_equal(error_code(&peer, "5"), -32600);
+    peer_expect(&peer, TEXT("5", "slept 300 ms"));
+    peer_send(&peer, CALL("5", "echo", "{\"message\":\"free again\"}"));
+    peer_expect(&peer, TEXT("5", "free again"));
+    assert_int_equal(peer_finish(&peer), 0);
+}
+
+static void more_calls_than_allowed_are_refused_at_once(void **state)
+{
+    static const char *const arguments[] = {"serve", "--diagnostics", "--max-in-flight", "2", NULL};
+    Peer peer;
+
+    (void)state;
+    start(&peer, arguments);
+    peer_send(&peer, CALL("1", "sleep", "{\"ms\":400}"));
+    peer_send(&peer, CALL("2", "sleep", "{\"ms\":500}"));
+    peer_send(&peer, CALL("3", "echo", "{\"message\":\"x\"}"));
+    assert_int_equal(error_code(&peer, "3"), -32003);
+    peer_expect(&peer, TEXT("1", "slept 400 ms"));
+    peer_send(&peer, CALL("4", "echo", "{\"message\":\"x\"}"));
+    peer_expect(&peer, TEXT("4", "x"));
+    peer_expect(&peer, TEXT("2", "slept 500 ms"));
+    assert_int_equal(peer_finish(&peer), 0);
+}
+
+static void the_rate_is_limited(void **state)
+{
+    static const char *const arguments[] = {
+        "serve", "--diagnostics", "--rate-burst", "3", "--rate-per-s", "1", NULL};
+    char *line;
+    Peer peer;
+
+    (void)state;
+    start(&peer, arguments);
+    for (size_t i = 0; i < 3; i++) {
+        peer_send(&peer, CALL("1", "echo", "{\"message\":\"x\"}"));
+        peer_expect(&peer, TEXT("1", "x"));
+    }
+    peer_send(&peer, CALL("2", "echo", "{\"message\":\"x\"}"));
+    line = peer_line(&peer);
+    assert_non_null(line);
+    assert_non_null(strstr(line, "\"code\":-32003"));
+    assert_non_null(strstr(line, "\"retryAfterMs\":"));
+    free(line);
+    assert_int_equal(peer_finish(&peer), 0);
+}
+
+static void a_call_ends_at_its_deadline(void **state)
+{
+    static const char *const arguments[] = {"serve", "--diagnostics", "--call-timeout-ms", "50",
+                                            NULL};
+    char *line;
+    Peer peer;
+
+    (void)state;
+    start(&peer, arguments);
+    peer_send(&peer, CALL("1", "sleep", "{\"ms\":60000}"));
+    line = peer_line(&peer);
+    assert_non_null(line);
+    assert_non_null(strstr(line, "\"isError\":true"));
+    assert_non_null(strstr(line, "50 ms"));
+    free(line);
+    assert_int_equal(peer_finish(&peer), 0);
+}
+
+/* ---- the end ---- */
+
+static void calls_in_flight_finish_when_input_ends(void **state)
+{
+    Peer peer;
+
+    (void)state;
+    start(&peer, with_diagnostics);
+    peer_send(&peer, CALL("1", "sleep", "{\"ms\":300}"));
+    peer_close_input(&peer);
+    peer_expect(&peer, TEXT("1", "slept 300 ms"));
+    assert_int_equal(peer_finish(&peer), 0);
+}
+
+static void a_signal_lets_calls_finish_and_refuses_new_ones(void **state)
+{
+    static const int signums[] = {SIGTERM, SIGINT};
+
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(signums); i++) {
+        Peer peer;
+
+        start(&peer, with_diagnostics);
+        peer_send(&peer, CALL("1", "sleep", "{\"ms\":400}"));
+        peer_send(&peer, CALL("2", "echo", "{\"message\":\"running\"}"));
+        peer_expect(&peer, TEXT("2", "running"));
+        assert_int_equal(kill(peer.pid, signums[i]), 0);
+        peer_expect(&peer, TEXT("1", "slept 400 ms"));
+        assert_null(peer_line(&peer));
+        assert_int_equal(peer_finish(&peer), 0);
+    }
+}
+
+static void calls_that_do_not_end_are_cancelled_after_the_drain(void **state)
+{
+    static const char *const arguments[] = {"serve", "--diagnostics", "--drain-ms", "100", NULL};
+    Peer peer;
+
+    (void)state;
+    start(&peer, arguments);
+    peer_send(&peer, CALL("1", "sleep", "{\"ms\":600000}"));
+    peer_send(&peer, CALL("2", "echo", "{\"message\":\"running\"}"));
+    peer_expect(&peer, TEXT("2", "running"));
+    assert_int_equal(peer_finish(&peer), 0);
+}
+
+static void a_client_that_has_gone_ends_the_program_without_a_signal(void **state)
+{
+    Peer peer;
+
+    (void)state;
+    start(&peer, with_diagnostics);
+    assert_int_equal(close(peer.from), 0);
+    peer.from = -1;
+    peer_send(&peer, CALL("1", "echo", "{\"message\":\"nobody\"}"));
+    assert_int_equal(peer_wait(peer.pid), 0);
+    (void)close(peer.to);
+    free(peer.data);
+}
+
+static void an_orphan_ends(void **state)
+{
+    int in[2];
+    int out[2];
+    int go[2];
+    pid_t middle;
+    Peer peer;
+    char byte;
+
+    (void)state;
+    assert_int_equal(pipe2(in, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(go, O_CLOEXEC), 0);
+    middle = fork();
+    assert_true(middle >= 0);
+    if (middle == 0) {
+        (void)close(go[1]);
+        (void)peer_spawn(program, with_diagnostics, in[0], out[1]);
+        (void)!read(go[0], &byte, 1);
+        _exit(0);
+    }
+    assert_int_equal(close(out[1]), 0);
+    peer = (Peer){.to = in[1], .from = out[0]};
+    peer_send(&peer, INITIALIZE);
+    free(peer_line(&peer));
+    assert_int_equal(close(go[1]), 0);
+    assert_int_equal(peer_wait(middle), 0);
+    /* Its input stays open: only the end of its parent can tell it. */
+    assert_null(peer_line(&peer));
+    (void)close(in[0]);
+    (void)close(in[1]);
+    (void)close(out[0]);
+    (void)close(go[0]);
+    free(peer.data);
+}
+
+/* ---- other descriptors ---- */
+
+static void files_serve_as_input_and_output(void **state)
+{
+    char in_path[] = "/tmp/tw-serve-in-XXXXXX";
+    char out_path[] = "/tmp/tw-serve-out-XXXXXX";
+    static const char text[] =
+        INITIALIZE "\n" INITIALIZED "\n" CALL("1", "echo", "{\"message\":\"file\"}") "\n";
+    char got[4096];
+    int in = mkstemp(in_path);
+    int out = mkstemp(out_path);
+    ssize_t n;
+
+    (void)state;
+    assert_true(in >= 0 && out >= 0);
+    assert_int_equal(write(in, text, sizeof(text) - 1), (ssize_t)sizeof(text) - 1);
+    assert_int_equal(lseek(in, 0, SEEK_SET), 0);
+    assert_int_equal(peer_wait(peer_spawn(program, with_diagnostics, in, out)), 0);
+    n = pread(out, got, sizeof(got) - 1, 0);
+    assert_true(n > 0);
+    got[n] = '\0';
+    assert_non_null(strstr(got, "\"text\":\"file\""));
+    (void)unlink(in_path);
+    (void)unlink(out_path);
+    (void)close(in);
+    (void)close(out);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_input_has_its_answer_and_the_next_request_is_served),
+        cmocka_unit_test(nesting_of_100000_levels_is_refused),
+        cmocka_unit_test(a_request_of_1_MiB_passes_and_one_byte_more_does_not),
+        cmocka_unit_test(ten_thousand_requests_are_answered_though_nobody_reads_at_first),
+        cmocka_unit_test(input_that_ends_inside_a_line_ends_the_session),
+        cmocka_unit_test(a_slow_call_delays_nothing),
+        cmocka_unit_test(an_id_in_use_is_refused_and_the_first_call_goes_on),
+        cmocka_unit_test(more_calls_than_allowed_are_refused_at_once),
+        cmocka_unit_test(the_rate_is_limited),
+        cmocka_unit_test(a_call_ends_at_its_deadline),
+        cmocka_unit_test(calls_in_flight_finish_when_input_ends),
+        cmocka_unit_test(a_signal_lets_calls_finish_and_refuses_new_ones),
+        cmocka_unit_test(calls_that_do_not_end_are_cancelled_after_the_drain),
+        cmocka_unit_test(a_client_that_has_gone_ends_the_program_without_a_signal),
+        cmocka_unit_test(an_orphan_ends),
+        cmocka_unit_test(files_serve_as_input_and_output),
+    };
+
+    if (argc != 2) {
+        fprintf(stderr, "usage: test_serve TOOLWIRE\n");
+        return 2;
+    }
+    program = argv[1];
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,57 @@
+// The official TypeScript client, version 1, against a server that offers the fixture.
+//
+//   node client_v1.mjs [--ours] -- SERVER [ARG…]
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import * as types from '@modelcontextprotocol/sdk/types.js';
+import { Checks, serverCommand } from './checks.mjs';
+import { runSuite } from './suite.mjs';
+import { Wire } from './wire.mjs';
+
+/** Version 1 names methods by their schemas. */
+const SCHEMAS = {
+    'notifications/message': types.LoggingMessageNotificationSchema,
+    'notifications/tools/list_changed': types.ToolListChangedNotificationSchema,
+    'notifications/resources/updated': types.ResourceUpdatedNotificationSchema,
+    'elicitation/create': types.ElicitRequestSchema,
+    'sampling/createMessage': types.CreateMessageRequestSchema,
+    'roots/list': types.ListRootsRequestSchema,
+};
+
+const { command, args, options } = serverCommand();
+const checks = new Checks('client v1');
+const client = new Client({ name: 'interop', version: '1.0.0' }, {
+    capabilities: { roots: {}, sampling: {}, elicitation: { form: {}, url: {} } },
+});
+const transport = new StdioClientTransport({ command, args, stderr: 'inherit' });
+const wire = new Wire(transport);
+
+const peer = {
+    client,
+    wire,
+    era: 'legacy',
+    fromUs: options.includes('--ours'),
+    call: (name, given = {}, { meta, ...rest } = {}) =>
+        client.callTool({ name, arguments: given, ...(meta && { _meta: meta }) }, undefined, rest),
+    async list(what) {
+        const method = `list${what[0].toUpperCase()}${what.slice(1)}`;
+        const all = [];
+        let cursor;
+        do {
+            const page = await client[method](cursor === undefined ? undefined : { cursor });
+            all.push(...page[what]);
+            cursor = page.nextCursor;
+        } while (cursor !== undefined);
+        return all;
+    },
+    request: (method, params) => client.request({ method, params }, types.ResultSchema),
+    on: (method, fn) => client.setNotificationHandler(SCHEMAS[method], fn),
+    handle: (method, fn) => client.setRequestHandler(SCHEMAS[method], fn),
+    subscribe: ({ resourceSubscriptions: [uri] }) => client.subscribeResource({ uri }),
+    unsubscribe: () => client.unsubscribeResource({ uri: 'test://watched' }),
+};
+
+await checks.check('connect', () => client.connect(transport));
+await runSuite(checks, peer);
+await checks.check('the server ends when its client leaves', () => wire.leave(() => client.close()));
+checks.finish();

@@ -1,0 +1,177 @@
+// The official TypeScript client, version 2, in each of its modes, against a server that offers the fixture.
+//
+//   node client_v2.mjs legacy|auto|modern|REVISION [--ours] -- SERVER [ARG…]
+//
+// A legacy REVISION runs what every revision has, with a client that knows no other.
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { assert, Checks, rejectsWith, serverCommand } from './checks.mjs';
+import { runSuite, textOf, wireRules } from './suite.mjs';
+import { Wire } from './wire.mjs';
+
+const { command, args, options: [mode, ...flags] } = serverCommand();
+const era = mode === 'auto' || mode === 'modern' ? 'modern' : 'legacy';
+const revision = /^\d/.test(mode) ? mode : undefined;
+const checks = new Checks(`client v2 ${mode}`);
+
+function newPeer(capabilities = { roots: {}, sampling: {}, elicitation: { form: {}, url: {} } }) {
+    const client = new Client({ name: 'interop', version: '1.0.0' }, {
+        capabilities,
+        versionNegotiation: { mode: mode === 'modern' ? { pin: '2026-07-28' } : mode === 'auto' ? 'auto' : 'legacy' },
+        ...(revision && { supportedProtocolVersions: [revision] }),
+    });
+    const transport = new StdioClientTransport({ command, args, stderr: 'inherit' });
+    const wire = new Wire(transport);
+    let subscription;
+    return {
+        client,
+        transport,
+        wire,
+        era,
+        fromUs: flags.includes('--ours'),
+        call: (name, given = {}, { meta, raw, ...rest } = {}) =>
+            client.callTool({ name, arguments: given, ...(meta && { _meta: meta }), ...raw }, rest),
+        async list(what, { fresh = false } = {}) {
+            const method = `list${what[0].toUpperCase()}${what.slice(1)}`;
+            return (await client[method](undefined, fresh ? { cacheMode: 'refresh' } : {}))[what];
+        },
+        request: (method, params) => client.request({ method, params }, ANYTHING),
+        on: (method, fn) => client.setNotificationHandler(method, fn),
+        handle: (method, fn) => client.setRequestHandler(method, fn),
+        async subscribe(filter) {
+            if (era === 'legacy') {
+                await client.subscribeResource({ uri: filter.resourceSubscriptions[0] });
+            } else {
+                subscription = await client.listen(filter);
+                assert.deepEqual(subscription.honoredFilter, filter);
+            }
+        },
+        async unsubscribe() {
+            if (era === 'legacy') {
+                await client.unsubscribeResource({ uri: 'test://watched' });
+            } else {
+                await subscription.close();
+                assert.equal(await subscription.closed, 'local');
+            }
+        },
+    };
+}
+
+/** A result schema that takes whatever comes. */
+const ANYTHING = { '~standard': { version: 1, vendor: 'interop', validate: (value) => ({ value }) } };
+
+/** What has not changed since the first revision, and which members each one knows. */
+async function oldRevision(peer) {
+    const { client, wire, call, list } = peer;
+    const since = (first) => revision >= first;
+    await checks.check('the revision is the one asked for', () =>
+        assert.equal(wire.results()[0].message.result.protocolVersion, revision));
+    await checks.check('tools/list', async () => assert.equal((await list('tools')).length, 19));
+    await checks.check('a tool has the members of its revision', () => {
+        const tools = wire.results().filter(({ request }) => request.method === 'tools/list')
+            .flatMap(({ message }) => message.result.tools);
+        const [echo, add] = tools;
+        assert.equal('annotations' in echo, since('2025-03-26'));
+        assert.equal('title' in echo, since('2025-06-18'));
+        assert.equal('outputSchema' in add, since('2025-06-18'));
+    });
+    await checks.check('tools/call', async () => assert.equal(textOf(await call('echo', { message: 'hi' })), 'hi'));
+    await checks.check('structured results', async () => {
+        const result = await call('add', { a: 1, b: 2 });
+        assert.deepEqual(JSON.parse(textOf(result)), { sum: 3 });
+        const { structuredContent } = wire.results().at(-1).message.result;
+        assert.deepEqual(structuredContent, since('2025-06-18') ? { sum: 3 } : undefined);
+    });
+    await checks.check('an error with a number of its own is a result since 2025-06-18', async () => {
+        const outcome = call('own_error');
+        if (since('2025-06-18')) {
+            assert.equal((await outcome).isError, true);
+        } else {
+            await rejectsWith(4242, () => outcome);
+        }
+    });
+    await checks.check('audio and links only where they are known', async () => {
+        await call('audio');
+        assert.equal(wire.results().at(-1).message.result.content[0].type, since('2025-03-26') ? 'audio' : 'text');
+        await call('link');
+        assert.equal(wire.results().at(-1).message.result.content[0].type, since('2025-06-18') ? 'resource_link' : 'text');
+    });
+    await checks.check('resources/read', async () =>
+        assert.equal((await client.readResource({ uri: 'test://static' })).contents[0].text, 'static text'));
+    await checks.check('prompts/get', async () =>
+        assert.equal((await client.getPrompt({ name: 'simple' })).messages[0].content.text, 'A simple prompt'));
+    await checks.check('progress, whose words came with 2025-03-26', async () => {
+        await call('progress', { steps: 2 }, { onprogress: () => {} });
+        const reports = wire.notifications('notifications/progress').map(({ params }) => params);
+        assert.deepEqual(reports.map((report) => report.progress), [1, 2]);
+        assert.deepEqual(reports.map((report) => 'message' in report), [since('2025-03-26'), since('2025-03-26')]);
+    });
+    await checks.check('ping', () => client.ping());
+    await wireRules(checks, peer, revision);
+}
+
+/** Nothing is asked of a client that did not say that it can answer. */
+async function incapable() {
+    const peer = newPeer({});
+    await peer.client.connect(peer.transport);
+    for (const [tool, capability] of [['ask_name', 'elicitation'], ['ask_url', 'elicitation'], ['sample', 'sampling'], ['roots', 'roots']]) {
+        const outcome = await peer.call(tool, { prompt: 'x' }).catch((error) => error);
+        assert.ok(outcome instanceof Error || outcome.isError === true, JSON.stringify(outcome));
+        if (era === 'modern') {
+            const { code, data } = peer.wire.received.at(-1).error;
+            assert.equal(code, -32021, tool);
+            assert.deepEqual(Object.keys(data.requiredCapabilities), [capability]);
+        }
+    }
+    assert.deepEqual(peer.wire.received.filter((message) => message.method !== undefined), []);
+    await peer.client.close();
+}
+
+/** A modern request in the middle of a legacy session, which goes on as before. */
+async function bothEras() {
+    const peer = newPeer();
+    await peer.client.connect(peer.transport);
+    const _meta = {
+        'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {},
+    };
+    const modern = { method: 'tools/call', params: { name: 'echo', arguments: { message: 'modern' }, _meta } };
+    for (let i = 0; i < 2; i++) {
+        assert.equal((await peer.wire.ask(modern)).result.resultType, 'complete');
+        assert.equal(textOf(await peer.call('echo', { message: 'legacy' })), 'legacy');
+        assert.deepEqual(Object.keys(peer.wire.received.at(-1).result), ['content']);
+    }
+    _meta['io.modelcontextprotocol/protocolVersion'] = '2099-01-01';
+    assert.equal((await peer.wire.ask(modern)).error.code, -32022);
+    await peer.client.close();
+}
+
+/** A server that is told to stop ends its subscriptions in words. */
+async function gracefulEnd() {
+    const peer = newPeer();
+    await peer.client.connect(peer.transport);
+    const subscription = await peer.client.listen({ toolsListChanged: true });
+    await peer.wire.leave(async () => {
+        process.kill(peer.transport.pid, 'SIGTERM');
+        assert.equal(await subscription.closed, 'graceful');
+    });
+    await peer.client.close();
+}
+
+const peer = newPeer();
+await checks.check('connect', () => peer.client.connect(peer.transport));
+await checks.check('the era', () => {
+    const negotiated = peer.client.getNegotiatedProtocolVersion();
+    assert.equal(negotiated, revision ?? (era === 'modern' ? '2026-07-28' : '2025-11-25'));
+});
+await (revision ? oldRevision(peer) : runSuite(checks, peer));
+await checks.check('the server ends when its client leaves', () => peer.wire.leave(() => peer.client.close()));
+if (peer.fromUs && revision === undefined) {
+    await checks.check('a client that cannot be asked is not asked', incapable);
+}
+if (mode === 'legacy' && peer.fromUs) {
+    await checks.check('both eras on one wire', bothEras);
+}
+if (era === 'modern' && peer.fromUs) {
+    await checks.check('a server that stops ends subscriptions in words', gracefulEnd);
+}
+checks.finish();
