@@ -49,7 +49,8 @@ struct McpDoor {
     int64_t drain_ms;
     int64_t drain_end_ms;
     int64_t timer_ms; /* what the timer is set to */
-    int64_t idle_ms;  /* when the reader's memory is to be given back; INT64_MAX: it was */
+    int64_t idle_ms;  /* when memory of large messages is to be given back; INT64_MAX: it was */
+    int64_t last_input_ms;
     const LogSink *log;
     void (*closed)(void *context, int r);
     void *context;
@@ -233,9 +234,7 @@ static void door_on_input(void *context)
     door->in_input = true;
     door_handle_lines(door);
     door->in_input = false;
-    if (door->reader.in.cap > LIMIT_KEEP_BYTES) {
-        door->idle_ms = io_loop_now_ms(door->loop) + MCP_DOOR_IDLE_MS;
-    }
+    door->last_input_ms = io_loop_now_ms(door->loop);
 }
 
 static void door_on_drained(void *context)
@@ -321,6 +320,18 @@ static void door_end_drain(McpDoor *door)
     }
 }
 
+/* Gives the memory of large messages back, unless there was input a moment ago. */
+static void door_trim(McpDoor *door, int64_t now_ms)
+{
+    if (now_ms - door->last_input_ms < MCP_DOOR_IDLE_MS) {
+        door->idle_ms = door->last_input_ms + MCP_DOOR_IDLE_MS;
+        return;
+    }
+    door->idle_ms = INT64_MAX;
+    ndjson_reader_trim(&door->reader);
+    outq_trim(&door->writer.out);
+}
+
 static void door_on_timer(void *context)
 {
     McpDoor *door = context;
@@ -330,8 +341,7 @@ static void door_on_timer(void *context)
     mcp_server_advance(door->session, now_ms);
     door_handle_events(door);
     if (now_ms >= door->idle_ms) {
-        door->idle_ms = INT64_MAX;
-        ndjson_reader_trim(&door->reader);
+        door_trim(door, now_ms);
     }
     if (door->state != MCP_DOOR_OPEN && now_ms >= door->drain_end_ms) {
         door_end_drain(door);
@@ -363,6 +373,10 @@ static void door_on_settle(void *context)
     }
     if (ndjson_writer_pending(&door->writer) > 0) {
         io_stream_flush(door->stream);
+    }
+    if (door->idle_ms == INT64_MAX &&
+        (door->reader.in.cap > LIMIT_KEEP_BYTES || outq_keeps_much(&door->writer.out))) {
+        door->idle_ms = io_loop_now_ms(door->loop) + MCP_DOOR_IDLE_MS;
     }
     due_ms = door_next_deadline(door);
     /* Moving a timer for every message would cost more than the message: an idle time that only

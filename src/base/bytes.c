@@ -62,7 +62,7 @@ int bytes_reserve(Bytes *b, size_t extra)
     return 0;
 }
 
-int bytes_append(Bytes *b, const void *p, size_t n)
+int bytes_append_growing(Bytes *b, const void *p, size_t n)
 {
     int r = bytes_reserve(b, n);
 
@@ -74,11 +74,6 @@ int bytes_append(Bytes *b, const void *p, size_t n)
         b->n += n;
     }
     return 0;
-}
-
-int bytes_append_span(Bytes *b, Span s)
-{
-    return bytes_append(b, s.p, s.n);
 }
 
 int bytes_append_byte(Bytes *b, char c)

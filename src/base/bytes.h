@@ -43,11 +43,28 @@ void bytes_clear_keep(Bytes *b, size_t keep_bytes);
 /* Makes room for `extra` more bytes at b->data + b->n. 0, -ENOMEM, BYTES_E_FULL. */
 int bytes_reserve(Bytes *b, size_t extra);
 
-/* Appends n bytes; borrows p until return. 0, -ENOMEM, BYTES_E_FULL. */
-int bytes_append(Bytes *b, const void *p, size_t n);
+/* What bytes_append does when there is no room yet. */
+int bytes_append_growing(Bytes *b, const void *p, size_t n);
+
+/* Appends n bytes; borrows p until return. 0, -ENOMEM, BYTES_E_FULL. Inline, since messages are
+ * put together from dozens of short pieces. */
+TW_INLINE int bytes_append(Bytes *b, const void *p, size_t n)
+{
+    if (TW_LIKELY(n <= b->cap - b->n && n <= b->max_bytes - b->n)) {
+        if (n > 0) {
+            memcpy(b->data + b->n, p, n);
+        }
+        b->n += n;
+        return 0;
+    }
+    return bytes_append_growing(b, p, n);
+}
 
 /* Appends a Span, one byte, or formatted text (without its NUL). Outcomes as bytes_append. */
-int bytes_append_span(Bytes *b, Span s);
+TW_INLINE int bytes_append_span(Bytes *b, Span s)
+{
+    return bytes_append(b, s.p, s.n);
+}
 int bytes_append_byte(Bytes *b, char c);
 TW_PRINTF(2, 3) int bytes_append_format(Bytes *b, const char *format, ...);
 

@@ -33,6 +33,16 @@ void outq_deinit(Outq *q)
     *q = OUTQ_NULL;
 }
 
+void outq_trim(Outq *q)
+{
+    for (size_t i = q->n_used; i < q->n_slots && q->n_kept > OUTQ_KEEP_BYTES; i++) {
+        OutqSegment *s = outq_segment(q, i);
+
+        q->n_kept -= s->bytes.cap;
+        bytes_deinit(&s->bytes);
+    }
+}
+
 /* Makes sure of n free slots. The segments' structs move, their bytes do not. */
 static int outq_reserve_slots(Outq *q, size_t n)
 {
@@ -77,10 +87,13 @@ static OutqSegment *outq_use_slot(Outq *q)
 }
 
 /* Empties a slot that is no longer in use, keeping its storage if there is not enough of that
- * already. */
+ * already. The storage of a large message is kept beyond that, for another one that may follow; if
+ * a small one takes its place, or trim is called first, it is given back. */
 static void outq_retire(Outq *q, OutqSegment *s)
 {
-    if (q->n_kept + s->bytes.cap > OUTQ_KEEP_BYTES) {
+    size_t more = s->bytes.n > OUTQ_KEEP_BYTES ? s->bytes.cap : 0;
+
+    if (q->n_kept + s->bytes.cap > OUTQ_KEEP_BYTES + more) {
         bytes_deinit(&s->bytes);
     }
     s->bytes.n = 0;

@@ -7,13 +7,15 @@
  *
  * outq_pull shows the pending bytes for writev. From then until outq_consumed they do not move,
  * whatever is pushed in between, so that a write may still be under way. Storage of sent segments
- * is kept for the next ones, LIMIT_KEEP_BYTES in all: steady traffic allocates nothing. Performs no
- * I/O. Thread: any, one at a time.
+ * is kept for the next ones, LIMIT_KEEP_BYTES in all, and that of one large message while large
+ * ones follow each other: steady traffic allocates nothing. Performs no I/O. Thread: any, one at a
+ * time.
  */
 #pragma once
 
 #include "base/bytes.h"
 #include "base/compiler.h"
+#include "base/limits.h"
 #include "base/span.h"
 
 #include <stdbool.h>
@@ -58,6 +60,15 @@ void outq_init(Outq *q, size_t max_pending);
 
 /* Releases everything, also what was not sent; may run twice. */
 void outq_deinit(Outq *q);
+
+/* Gives back what is kept above LIMIT_KEEP_BYTES. For a transport whose peer has been silent for a
+ * while. */
+void outq_trim(Outq *q);
+
+TW_INLINE bool outq_keeps_much(const Outq *q)
+{
+    return q->n_kept > LIMIT_KEEP_BYTES;
+}
 
 TW_INLINE size_t outq_pending(const Outq *q)
 {

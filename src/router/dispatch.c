@@ -22,9 +22,21 @@ static void router_start_checked(Router *router, Call *call, RouterEntry *entry,
     }
 }
 
+/* Agents call the same tool again and again: comparing its name costs less than hashing it. */
+static RouterEntry *router_find_tool(Router *router, Span name)
+{
+    RouterEntry *entry = router->recent_tool;
+
+    if (entry == NULL || !span_equals(router_entry_key(entry), name)) {
+        entry = map_get(&router->tables[ROUTER_TOOL].by_key, name);
+        router->recent_tool = entry;
+    }
+    return entry;
+}
+
 static void router_dispatch_tool(Router *router, Call *call)
 {
-    RouterEntry *entry = map_get(&router->tables[ROUTER_TOOL].by_key, call->target);
+    RouterEntry *entry = router_find_tool(router, call->target);
 
     if (entry == NULL) {
         router_end_naming(router, call, CALL_ERROR_UNKNOWN_TOOL, call->target);

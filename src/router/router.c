@@ -240,6 +240,7 @@ int router_remove(Router *router, RouterKind kind, Span key)
     if (entry == NULL) {
         return ROUTER_E_MISSING;
     }
+    router->recent_tool = NULL;
     while (table->entries[i] != entry) {
         i++;
     }

@@ -23,6 +23,7 @@ typedef struct RouterTable {
 
 struct Router {
     RouterTable tables[ROUTER_N_KINDS];
+    RouterEntry *recent_tool; /* the one called last, while it is in the table */
     uint64_t last_serial;
     size_t n_completing;
     size_t page_size;

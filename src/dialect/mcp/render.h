@@ -42,6 +42,8 @@ typedef struct McpReply {
     bool is_bare; /* the method was a tool's name: the report itself is the result, and a CallError
                      always a JSON-RPC error */
     const McpIdentity *identity; /* needed in the modern era, and for initialize */
+    Span
+        server_info; /* what mcp_render_server_info wrote, for a session that kept it; else empty */
 } McpReply;
 
 /* The response to a call, for every kind of result but ASK; an error result becomes a JSON-RPC
@@ -49,6 +51,9 @@ typedef struct McpReply {
  * not answer the verb (ASK too) becomes CALL_ERROR_BAD_RESULT. scratch is for walking JSON and is
  * left as it was used: the caller resets it. */
 int mcp_render_result(Bytes *out, Arena *scratch, const McpReply *reply, const CallResult *result);
+
+/* The object that stands in every modern result: who answers. */
+int mcp_render_server_info(Bytes *out, const McpIdentity *identity);
 
 /* A JSON-RPC error. id: JSON, or empty for null. data: JSON, or empty for none. */
 int mcp_render_error(Bytes *out, Span id, int code, Span message, Span data);

@@ -56,6 +56,14 @@ static void out_instructions(McpOut *o, const McpIdentity *identity)
     }
 }
 
+int mcp_render_server_info(Bytes *out, const McpIdentity *identity)
+{
+    McpOut o = mcp_out_begin(out);
+
+    mcp_out_identity(&o, MCP_FIRST_MODERN, identity, MCP_INFO_BRIEF);
+    return mcp_out_finish(&o);
+}
+
 int mcp_render_initialize(Bytes *out, const McpReply *reply, const McpOffer *offer)
 {
     McpOut o = mcp_out_begin(out);

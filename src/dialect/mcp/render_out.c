@@ -151,7 +151,11 @@ void mcp_out_end_result(McpOut *o, Arena *scratch, const McpReply *reply, Span m
         MCP_OUT(o, "{");
         if (is_modern) {
             MCP_OUT(o, "\"" MCP_META_SERVER_INFO "\":");
-            mcp_out_identity(o, reply->revision, reply->identity, MCP_INFO_BRIEF);
+            if (reply->server_info.n > 0) {
+                mcp_out_span(o, reply->server_info);
+            } else {
+                mcp_out_identity(o, reply->revision, reply->identity, MCP_INFO_BRIEF);
+            }
         }
         out_meta_members(o, scratch, meta);
         MCP_OUT(o, "}");

@@ -93,6 +93,9 @@ int mcp_requests_init(McpRequests *requests, HashSeed seed, size_t max_open)
 
 void mcp_requests_deinit(McpRequests *requests)
 {
+    while (requests->young != NULL) {
+        mcp_requests_close(requests, requests->young);
+    }
     for (size_t i = 0; i < requests->n_buckets; i++) {
         while (requests->buckets[i] != NULL) {
             mcp_requests_close(requests, requests->buckets[i]);
@@ -113,7 +116,23 @@ static McpRequest **bucket_of(const McpRequests *requests, uint64_t hash)
     return &requests->buckets[(size_t)hash & (requests->n_buckets - 1)];
 }
 
-McpRequest *mcp_requests_find(const McpRequests *requests, Span key)
+/* Somebody looks for a request: those that outlived their message belong into the table. */
+static void requests_index(McpRequests *requests)
+{
+    while (requests->young != NULL) {
+        McpRequest *request = requests->young;
+        McpRequest **bucket;
+
+        requests->young = request->next_in_bucket;
+        request->hash = hash_span(requests->seed, request->key);
+        request->is_indexed = true;
+        bucket = bucket_of(requests, request->hash);
+        request->next_in_bucket = *bucket;
+        *bucket = request;
+    }
+}
+
+McpRequest *mcp_requests_find(McpRequests *requests, Span key)
 {
     uint64_t hash;
     McpRequest *request;
@@ -121,6 +140,7 @@ McpRequest *mcp_requests_find(const McpRequests *requests, Span key)
     if (requests->n_used == 0) {
         return NULL;
     }
+    requests_index(requests);
     hash = hash_span(requests->seed, key);
     request = *bucket_of(requests, hash);
     while (request != NULL && (request->hash != hash || !span_equals(request->key, key))) {
@@ -151,7 +171,6 @@ int mcp_requests_open(McpRequests *requests, Span id, Span key, Span token, bool
                       McpRequest **ret)
 {
     McpRequest *request;
-    McpRequest **bucket;
     int r;
 
     if (mcp_link_is_alone(&requests->free)) {
@@ -168,10 +187,9 @@ int mcp_requests_open(McpRequests *requests, Span id, Span key, Span token, bool
         mcp_link_append(&requests->free, &request->link);
         return err_pass(r);
     }
-    request->hash = hash_span(requests->seed, request->key);
-    bucket = bucket_of(requests, request->hash);
-    request->next_in_bucket = *bucket;
-    *bucket = request;
+    request->is_indexed = false;
+    request->next_in_bucket = requests->young;
+    requests->young = request;
     requests->n_used++;
     if (is_call) {
         request->state = MCP_REQUEST_QUEUED;
@@ -204,7 +222,8 @@ static void request_reset(McpRequest *request)
 
 void mcp_requests_close(McpRequests *requests, McpRequest *request)
 {
-    McpRequest **place = bucket_of(requests, request->hash);
+    McpRequest **place =
+        request->is_indexed ? bucket_of(requests, request->hash) : &requests->young;
 
     assert(request->state != MCP_REQUEST_FREE);
     while (*place != request) {

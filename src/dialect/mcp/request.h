@@ -58,10 +58,11 @@ struct McpRequest {
     Call call;
     McpServer *server;
     McpRequestState state;
-    McpLink link; /* among the free ones, the open calls, or the subscriptions */
-    McpLink turn; /* among the events, or those waiting; else alone */
-    McpRequest *next_in_bucket;
+    McpLink link;               /* among the free ones, the open calls, or the subscriptions */
+    McpLink turn;               /* among the events, or those waiting; else alone */
+    McpRequest *next_in_bucket; /* or among the young ones */
     uint64_t hash;
+    bool is_indexed; /* in the table; else among the young ones, without a hash */
 
     Bytes words; /* id, key and token */
     Span id;     /* JSON, as it came */
@@ -92,8 +93,9 @@ struct McpRequest {
 
 typedef struct McpRequests {
     McpRequest **buckets;
-    size_t n_buckets; /* a power of two */
-    McpLink open;     /* calls, in order of arrival */
+    size_t n_buckets;  /* a power of two */
+    McpRequest *young; /* not in the table yet: what is answered at once never gets there */
+    McpLink open;      /* calls, in order of arrival */
     McpLink free;
     size_t n_open; /* calls */
     size_t n_used; /* calls and subscriptions */
@@ -107,7 +109,7 @@ int mcp_requests_init(McpRequests *requests, HashSeed seed, size_t max_open);
 void mcp_requests_deinit(McpRequests *requests);
 
 /* The open request of that key, or NULL. */
-McpRequest *mcp_requests_find(const McpRequests *requests, Span key);
+McpRequest *mcp_requests_find(McpRequests *requests, Span key);
 
 /* A fresh request, in the table; copies id, key and token. Calls are also among the open ones. The
  * key must not be in the table. 0, -ENOMEM. */

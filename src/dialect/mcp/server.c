@@ -59,7 +59,11 @@ int mcp_server_new(McpServer **ret, const McpServerConfig *config)
     arena_init(&server->arena, arena_max(server->config.max_request_bytes));
     arena_init(&server->scratch, arena_max(server->config.max_response_bytes));
     bytes_init(&server->text, server->config.max_request_bytes + LIMIT_MCP_STATE_BYTES);
+    bytes_init(&server->server_info, server->config.max_response_bytes);
     r = mcp_requests_init(&server->requests, config->seed, server->config.max_open);
+    if (r == 0) {
+        r = err_fold(mcp_render_server_info(&server->server_info, config->identity));
+    }
     if (r != 0) {
         (void)mcp_server_free(server);
         return err_pass(r);
@@ -81,6 +85,7 @@ McpServer *mcp_server_free(McpServer *server)
     arena_deinit(&server->arena);
     arena_deinit(&server->scratch);
     bytes_deinit(&server->text);
+    bytes_deinit(&server->server_info);
     return mem_free(server);
 }
 

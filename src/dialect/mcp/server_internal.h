@@ -54,9 +54,10 @@ struct McpServer {
     size_t n_listen_uris;
     uint64_t last_question;
 
-    Arena arena;   /* of the message received last */
-    Arena scratch; /* for rendering; empty in between */
-    Bytes text;    /* for composing; empty in between */
+    Arena arena;       /* of the message received last */
+    Arena scratch;     /* for rendering; empty in between */
+    Bytes text;        /* for composing; empty in between */
+    Bytes server_info; /* mcp_render_server_info, once */
 };
 
 /* A request that is being looked at. */

@@ -113,7 +113,8 @@ McpReply mcp_reply_to(const McpServer *server, const McpInbound *in)
 {
     return (McpReply){.revision = in->revision,
                       .id = jsonrpc_id_text(in->message),
-                      .identity = server->config.identity};
+                      .identity = server->config.identity,
+                      .server_info = bytes_span(&server->server_info)};
 }
 
 McpReply mcp_reply_to_request(const McpRequest *request)
@@ -123,7 +124,8 @@ McpReply mcp_reply_to_request(const McpRequest *request)
                       .id = request->id,
                       .target = request->call.target,
                       .is_bare = request->is_bare,
-                      .identity = request->server->config.identity};
+                      .identity = request->server->config.identity,
+                      .server_info = bytes_span(&request->server->server_info)};
 }
 
 static int answer_result(McpRequest *request, const CallResult *result, bool is_result)
