@@ -70,9 +70,10 @@
 #define LIMIT_MCP_STATE_MS    ((int64_t)10 * 60 * 1000)
 #define LIMIT_MCP_STATE_BYTES ((size_t)256 * 1024)
 
-/* Subscriptions of one session, and the URIs that they name. */
-#define LIMIT_MCP_LISTENS    64
-#define LIMIT_MCP_SUBSCRIBED 1024
+/* Subscriptions of one session, the URIs that they name, and the bytes of these in a legacy one. */
+#define LIMIT_MCP_LISTENS          64
+#define LIMIT_MCP_SUBSCRIBED       1024
+#define LIMIT_MCP_SUBSCRIBED_BYTES ((size_t)1024 * 1024)
 
 /* Our side as a client: requests open at once, rounds of input for one call, silence that makes a
  * probed server a legacy one, silence that ends a request. */
@@ -81,10 +82,19 @@
 #define LIMIT_MCP_PROBE_MS          5000
 #define LIMIT_MCP_CLIENT_REQUEST_MS 60000
 
-/* Output that waits for a peer: reading from it stops above the first, and the session ends above
- * the second, which answers of calls in flight can still reach. */
+/* Output that waits for a peer: above it nothing more is read from that peer. Answers of calls in
+ * flight still find room, so that no result is thrown away: a door holds at most so many as calls
+ * may be open. */
 #define LIMIT_OUTPUT_PAUSE_BYTES ((size_t)1024 * 1024)
-#define LIMIT_OUTPUT_BYTES       ((size_t)64 * 1024 * 1024)
+
+/* Requests of ours that wait for a server to read them. */
+#define LIMIT_OUTPUT_BYTES ((size_t)64 * 1024 * 1024)
+
+/* Longest time that a setting may name, ten years: sums of it and of the clock do not overflow. */
+#define LIMIT_TIME_MS ((int64_t)10 * 366 * 24 * 60 * 60 * 1000)
+
+/* Most that a session's calls in flight may be set to. */
+#define LIMIT_CALLS_IN_FLIGHT_MAX 65536
 
 /* Pipe message; equality passes. */
 #define LIMIT_PIPE_MESSAGE_BYTES 16777216

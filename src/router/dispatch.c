@@ -212,7 +212,7 @@ static bool router_admit(Router *router, RouterQuota *quota, Call *call)
     if (quota == NULL) {
         return true;
     }
-    r = router_quota_enter(quota, router->now_ms, &refused.retry_after_ms);
+    r = router_quota_enter(quota, router_now(router), &refused.retry_after_ms);
     if (r == 0) {
         call->quota = quota;
         return true;

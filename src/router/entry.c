@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "router/entry_check.h"
 #include "json/writer.h"
 
 /* A description. Lists are sent whole, and a message of ours may have 10 MiB. */
@@ -45,7 +46,8 @@ static bool entry_is_name(Span name)
     return true;
 }
 
-/* A member that must be a string and not empty, decoded into scratch. */
+/* A member that must be there, decoded into scratch; that it is a string, and not an empty one, was
+ * checked before. */
 static int entry_take_string(JsonValue object, const char *field, Arena *scratch, Span *ret,
                              Diag *reterr_diag)
 {
@@ -55,18 +57,8 @@ static int entry_take_string(JsonValue object, const char *field, Arena *scratch
     if (!json_get(object, span_from_str(field), &value)) {
         return entry_malformed(reterr_diag, field, "%s is missing", field);
     }
-    if (json_kind(value) != JSON_STRING) {
-        return entry_malformed(reterr_diag, field, "%s must be a string, and is %s", field,
-                               json_kind_name(json_kind(value)));
-    }
     r = json_string(value, scratch, ret);
-    if (r != 0) {
-        return err_fold(r);
-    }
-    if (ret->n == 0) {
-        return entry_malformed(reterr_diag, field, "%s is empty", field);
-    }
-    return 0;
+    return r != 0 ? err_fold(r) : 0;
 }
 
 static int entry_take_key(RouterEntry *entry, const char *field, Arena *scratch, Diag *reterr_diag)
@@ -171,38 +163,12 @@ static int entry_compile_template(RouterEntry *entry, Arena *scratch, Diag *rete
 static int entry_compile_prompt(RouterEntry *entry, Arena *scratch, Diag *reterr_diag)
 {
     JsonValue arguments;
-    size_t i = 0;
     int r = entry_take_key(entry, "name", scratch, reterr_diag);
 
-    if (r != 0 || !json_get(router_entry_description(entry), SPAN("arguments"), &arguments)) {
-        return r;
+    if (r == 0 && json_get(router_entry_description(entry), SPAN("arguments"), &arguments)) {
+        entry->arguments = arguments;
     }
-    if (json_kind(arguments) != JSON_ARRAY) {
-        return entry_malformed(reterr_diag, "arguments", "arguments must be an array, and is %s",
-                               json_kind_name(json_kind(arguments)));
-    }
-    for (JsonIter it = json_iter(arguments); json_iter_next(&it); i++) {
-        JsonValue required;
-        Span name;
-        bool flag;
-
-        r = entry_take_string(it.value, "name", scratch, &name, reterr_diag);
-        if (r == 0 && json_get(it.value, SPAN("required"), &required) &&
-            !json_bool(required, &flag)) {
-            r = entry_malformed(reterr_diag, "required", "required must be true or false");
-        }
-        if (r != 0) {
-            char field[16] = "";
-
-            if (r > 0 && reterr_diag != NULL) {
-                memcpy(field, reterr_diag->field, sizeof(field) - 1);
-                diag_set_field(reterr_diag, "arguments/%zu/%s", i, field);
-            }
-            return r;
-        }
-    }
-    entry->arguments = arguments;
-    return 0;
+    return r;
 }
 
 /* The description without white space, and its index, each in a block of the right size: there may
@@ -268,6 +234,10 @@ static int entry_build(RouterEntry *entry, const RouterSpec *spec, Arena *scratc
     r = entry_take_json(entry, json_root(&doc), scratch);
     if (r != 0) {
         return err_pass(r);
+    }
+    r = router_entry_check(spec->kind, router_entry_description(entry), reterr_diag);
+    if (r != 0) {
+        return r;
     }
     return compile[spec->kind](entry, scratch, reterr_diag);
 }

@@ -175,12 +175,12 @@ static void router_call_finish(Call *call, const CallResult *result)
 
 static void router_call_progress(Call *call, const CallProgress *progress)
 {
-    const Router *router = call->router;
+    Router *router = call->router;
 
     if (!call->running) {
         return;
     }
-    call->deadline_ms = router->now_ms + call->granted_ms;
+    call->deadline_ms = router_now(router) + call->granted_ms;
     if (call->deadline_ms > call->hard_deadline_ms) {
         call->deadline_ms = call->hard_deadline_ms;
     }
@@ -200,10 +200,10 @@ void router_start(Router *router, Call *call, RouterEntry *entry)
     call->granted_ms = call->timeout_ms != 0    ? call->timeout_ms
                        : entry->timeout_ms != 0 ? entry->timeout_ms
                                                 : router->call_timeout_ms;
-    if (call->granted_ms > router->call_timeout_max_ms) {
+    if (call->granted_ms < 0 || call->granted_ms > router->call_timeout_max_ms) {
         call->granted_ms = router->call_timeout_max_ms;
     }
-    call->deadline_ms = router->now_ms + call->granted_ms;
+    call->deadline_ms = router_now(router) + call->granted_ms;
     call->hard_deadline_ms = router->now_ms + router->call_timeout_max_ms;
     call->ret_finished = &finished;
     call->provider->start(call->provider_context, call);
@@ -245,6 +245,25 @@ static void router_expire(Router *router, Call *call)
         late.message = bytes_span(&router->words);
     }
     router_end(call, &late);
+}
+
+void router_set_clock(Router *router, int64_t (*now_ms)(void *context), void *context)
+{
+    router->clock = now_ms;
+    router->clock_context = context;
+}
+
+int64_t router_now(Router *router)
+{
+    if (router->clock != NULL) {
+        int64_t now_ms = router->clock(router->clock_context);
+
+        /* Never back: deadlines were computed from what was said before. */
+        if (now_ms > router->now_ms) {
+            router->now_ms = now_ms;
+        }
+    }
+    return router->now_ms;
 }
 
 void router_advance(Router *router, int64_t now_ms)

@@ -20,6 +20,9 @@ void router_quota_init(RouterQuota *quota, const RouterLimits *limits, int64_t n
         .per_s = given->rate_per_s == 0 ? LIMIT_RATE_PER_S : given->rate_per_s,
         .filled_ms = now_ms,
     };
+    if (quota->max_in_flight > LIMIT_CALLS_IN_FLIGHT_MAX) {
+        quota->max_in_flight = LIMIT_CALLS_IN_FLIGHT_MAX;
+    }
     quota->millitokens = (int64_t)quota->burst * QUOTA_TOKEN;
 }
 

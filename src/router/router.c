@@ -12,6 +12,12 @@
 /* A message that names what a peer sent (a tool's name, a URI); longer ones are said without. */
 #define ROUTER_WORDS_BYTES 4096
 
+/* A time that can be added to the clock. */
+static int64_t router_time(int64_t ms)
+{
+    return ms < 1 ? 1 : ms > LIMIT_TIME_MS ? LIMIT_TIME_MS : ms;
+}
+
 int router_new(Router **ret, const RouterLimits *limits, HashSeed seed)
 {
     Router *router = mem_alloc_array(1, sizeof(*router));
@@ -27,10 +33,10 @@ int router_new(Router **ret, const RouterLimits *limits, HashSeed seed)
         .next_deadline_ms = INT64_MAX,
     };
     if (limits != NULL && limits->call_timeout_max_ms != 0) {
-        router->call_timeout_max_ms = limits->call_timeout_max_ms;
+        router->call_timeout_max_ms = router_time(limits->call_timeout_max_ms);
     }
     if (limits != NULL && limits->call_timeout_ms != 0) {
-        router->call_timeout_ms = limits->call_timeout_ms;
+        router->call_timeout_ms = router_time(limits->call_timeout_ms);
     }
     for (size_t kind = 0; kind < ROUTER_N_KINDS; kind++) {
         map_init(&router->tables[kind].by_key, seed, LIMIT_ROUTER_ENTRIES);

@@ -8,8 +8,8 @@
  *
  * router_dispatch admits a call (quota, name, arguments against the input schema) and starts its
  * provider, or ends it with a named error; it always leads to one CallDoor.finish. A result is
- * checked against the output schema on its way back. Performs no I/O, never asks the time:
- * router_advance tells it. Thread: loop.
+ * checked against the output schema on its way back. Performs no I/O and asks no system for the
+ * time: router_advance tells it, and the clock that it is given. Thread: loop.
  */
 #pragma once
 
@@ -78,6 +78,11 @@ Router *router_free(Router *router);
 /* The time has come to now_ms (monotonic): ends calls whose deadline has passed. Called before the
  * first dispatch too, since deadlines count from the last time told. */
 void router_advance(Router *router, int64_t now_ms);
+
+/* A source of the time between two advances: calls begin, and progress is reported, in the middle
+ * of a turn of the owner's loop, which may have slept before it. Without one, the time of the last
+ * advance counts. Borrows context for the life of the router. */
+void router_set_clock(Router *router, int64_t (*now_ms)(void *context), void *context);
 
 /* When router_advance must be called next; INT64_MAX if no call runs. May be earlier than the first
  * deadline, after a call has ended or reported progress: calling router_advance then does no harm.

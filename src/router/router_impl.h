@@ -43,10 +43,15 @@ struct Router {
     /* Calls whose provider did not answer at once. */
     Call *first;
     Call *last;
-    Call *walk; /* the next one that router_advance looks at; moved when that one leaves */
-    int64_t now_ms;
+    Call *walk;     /* the next one that router_advance looks at; moved when that one leaves */
+    int64_t now_ms; /* read it through router_now */
+    int64_t (*clock)(void *context);
+    void *clock_context;
     int64_t next_deadline_ms; /* no later than the earliest of them */
 };
+
+/* The time, as of now. */
+int64_t router_now(Router *router);
 
 /* What a call that the router has sees of it. */
 extern const CallHost router_host;

@@ -170,6 +170,40 @@ static void progress_moves_the_deadline_up_to_the_hard_one(void **state)
     world_deinit(&world);
 }
 
+static int64_t clock_of(void *context)
+{
+    return *(const int64_t *)context;
+}
+
+/* The owner's loop slept until the provider woke it up: nobody advanced the router meanwhile. */
+static void progress_after_a_sleep_is_counted_from_the_clock(void **state)
+{
+    const RouterLimits limits = {.call_timeout_ms = 100, .call_timeout_max_ms = 250};
+    int64_t now_ms = 0;
+    World world;
+
+    (void)state;
+    world_init(&world, &limits);
+    router_set_clock(world.router, clock_of, &now_ms);
+    now_ms = 1000;
+    world_wait(&world, 0);
+    assert_int_equal(router_next_deadline(world.router), 1100);
+    now_ms = 1090;
+    call_report(world.provider.call, &(CallProgress){.progress = 1});
+    router_advance(world.router, 1100);
+    assert_int_equal(world.asker.n_finished, 0);
+    assert_int_equal(router_next_deadline(world.router), 1190);
+    now_ms = 1180;
+    call_report(world.provider.call, &(CallProgress){.progress = 2});
+    now_ms = 500; /* a clock that goes back is not believed */
+    call_report(world.provider.call, &(CallProgress){.progress = 3});
+    router_advance(world.router, 1249);
+    assert_int_equal(world.asker.n_finished, 0);
+    router_advance(world.router, 1250);
+    assert_int_equal(world.asker.error, CALL_ERROR_TIMEOUT);
+    world_deinit(&world);
+}
+
 /* A door that cancels another call when one of its calls ends. */
 typedef struct Pair {
     Asker asker;
@@ -362,6 +396,7 @@ int main(void)
         cmocka_unit_test(deadline_stops_the_work_and_says_so),
         cmocka_unit_test(deadline_is_the_calls_else_the_entrys_else_the_routers),
         cmocka_unit_test(progress_moves_the_deadline_up_to_the_hard_one),
+        cmocka_unit_test(progress_after_a_sleep_is_counted_from_the_clock),
         cmocka_unit_test(calls_may_go_while_deadlines_are_walked),
         cmocka_unit_test(cancelled_call_stops_and_is_not_answered),
         cmocka_unit_test(call_may_be_cancelled_while_it_starts),

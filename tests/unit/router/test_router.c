@@ -32,6 +32,13 @@ static void descriptions_that_lack_something_are_refused_by_field(void **state)
          "{\"name\":\"a\",\"inputSchema\":{\"type\":\"object\"},\"outputSchema\":"
          "{\"properties\":{\"x\":{\"type\":\"int\"}}}}",
          "outputSchema/properties/x/type"},
+        {ROUTER_TOOL,
+         "{\"name\":\"a\",\"inputSchema\":{\"type\":\"object\"},\"annotations\":"
+         "{\"readOnlyHint\":\"yes\"}}",
+         "annotations/readOnlyHint"},
+        {ROUTER_TOOL,
+         "{\"name\":\"a\",\"inputSchema\":{\"type\":\"object\"},\"icons\":[{\"src\":5}]}",
+         "icons/0/src"},
         {ROUTER_RESOURCE, "{\"name\":\"a\"}", "uri"},
         {ROUTER_RESOURCE, "{\"uri\":\"u:a\"}", "name"},
         {ROUTER_TEMPLATE, "{\"name\":\"a\"}", "uriTemplate"},
@@ -40,7 +47,7 @@ static void descriptions_that_lack_something_are_refused_by_field(void **state)
         {ROUTER_PROMPT, "{}", "name"},
         {ROUTER_PROMPT, "{\"name\":\"p\",\"arguments\":{}}", "arguments"},
         {ROUTER_PROMPT, "{\"name\":\"p\",\"arguments\":[{\"name\":\"x\"},{}]}", "arguments/1/name"},
-        {ROUTER_PROMPT, "{\"name\":\"p\",\"arguments\":[3]}", "arguments/0/name"},
+        {ROUTER_PROMPT, "{\"name\":\"p\",\"arguments\":[3]}", "arguments/0"},
         {ROUTER_PROMPT, "{\"name\":\"p\",\"arguments\":[{\"name\":\"x\",\"required\":1}]}",
          "arguments/0/required"},
     };
