@@ -1,7 +1,9 @@
 #include "io/loop.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -103,11 +105,38 @@ static int loop_init_handles(IoLoop *loop)
     return 0;
 }
 
+/* Descriptors 0, 1 and 2 are taken before the loop makes its own: a program that was started with
+ * one of them closed would find the loop's epoll or pipe there, read from it and print into it; and
+ * libuv refuses to close what has such a number, by an assertion. Children get them too, as they
+ * would get the real ones. */
+static int loop_take_standard_descriptors(void)
+{
+    for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++) {
+        int fd;
+
+        if (fcntl(i, F_GETFD) >= 0) {
+            continue;
+        }
+        fd = open("/dev/null", O_RDWR); /* the lowest free number: i */
+        if (fd < 0) {
+            return err_raise(-errno);
+        }
+        if (fd > STDERR_FILENO) {
+            (void)close(fd); /* another thread was faster, and has taken i */
+        }
+    }
+    return 0;
+}
+
 int io_loop_new(IoLoop **ret)
 {
-    IoLoop *loop = mem_alloc_array(1, sizeof(*loop));
-    int r;
+    IoLoop *loop;
+    int r = loop_take_standard_descriptors();
 
+    if (r != 0) {
+        return err_pass(r);
+    }
+    loop = mem_alloc_array(1, sizeof(*loop));
     if (loop == NULL) {
         return err_raise(-ENOMEM);
     }

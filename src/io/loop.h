@@ -14,11 +14,13 @@
 typedef struct IoLoop IoLoop;
 typedef struct IoTimer IoTimer;
 
-/* 0, -ENOMEM, or the errno of what the system refused. Gives *ret. */
+/* Standard descriptors (0, 1, 2) that are closed become /dev/null first, for good. 0, -ENOMEM, or
+ * the errno of what the system refused. Gives *ret. */
 int io_loop_new(IoLoop **ret);
 
 /* Everything made on the loop must have been freed before; closes what is still closing, calls the
- * tasks that are still posted, and reaps the children that were killed. */
+ * tasks that are still posted, reaps the children that were killed, and kills what is left of
+ * retired ones (io/process.h). */
 IoLoop *io_loop_free(IoLoop *loop);
 
 /* Runs until io_loop_stop, or until nothing is left that could happen. 0, or a negative errno. */

@@ -17,11 +17,12 @@ struct IoLoop {
     IoTask *last_task;
     IoBeforeWait *first_hook;
     IoBeforeWait *last_hook;
-    IoProcess *first_orphan; /* freed, but not reaped yet (process.c) */
+    IoProcess *first_orphan; /* freed, but not reaped or not all ended yet (process.c) */
     unsigned n_holds;
     bool in_hooks;
     bool stopping;
 };
 
-/* Lets go of the children that could not be killed: a loop that ends cannot wait for them. */
+/* Lets go of the children that could not be killed, and kills what retired ones have left: a loop
+ * that ends cannot wait for either. */
 void io_process_abandon_orphans(IoLoop *loop);

@@ -26,7 +26,7 @@ struct IoProcess {
     int n_open; /* handles that the loop has not let go of */
     bool is_running;
     bool is_ending;
-    bool is_orphan; /* freed by its owner */
+    bool is_orphan; /* freed or retired by its owner */
 };
 
 /* Both ends of the three wires; -1 where there is none. */
@@ -62,9 +62,32 @@ static void process_close(IoProcess *process)
     uv_close((uv_handle_t *)&process->killer, process_on_closed);
 }
 
+/* True if somebody of the group was there to get it.
+ *
+ * While the child is not reaped its number is its own. Afterwards the group may have others in it,
+ * or be gone and its number given to a stranger; the two can be told apart. As long as a group has
+ * a member the system gives its number to no new process, so what is left of ours has no leader: no
+ * process has the group's number as its pid. Somebody who got the number anew has it as his pid, is
+ * found by it, and left alone. The number cannot change hands between the two calls: numbers are
+ * given out in turn, so a free one comes up again only after all the others. */
 static bool process_signal_group(const IoProcess *process, int signum)
 {
+    if (!process->is_running && (kill(process->pid, 0) == 0 || errno != ESRCH)) {
+        return false;
+    }
     return kill(-process->pid, signum) == 0;
+}
+
+static void process_make_orphan(IoProcess *process)
+{
+    IoLoop *loop = process->loop;
+
+    process->is_orphan = true;
+    process->next = loop->first_orphan;
+    if (process->next != NULL) {
+        process->next->prev = process;
+    }
+    loop->first_orphan = process;
 }
 
 static void process_on_exit(uv_process_t *uv, int64_t status, int signum)
@@ -91,7 +114,18 @@ static void process_on_exit(uv_process_t *uv, int64_t status, int signum)
 
 static void process_on_grace_over(uv_timer_t *timer)
 {
-    (void)process_signal_group(timer->data, SIGKILL);
+    IoProcess *process = timer->data;
+
+    (void)process_signal_group(process, SIGKILL);
+    if (process->is_orphan) {
+        process_close(process); /* retired: nothing is left to wait for */
+    }
+}
+
+static void process_start_killer(IoProcess *process, int64_t grace_ms)
+{
+    (void)uv_timer_start(&process->killer, process_on_grace_over,
+                         grace_ms > 0 ? (uint64_t)grace_ms : 0, 0);
 }
 
 static void process_close_fd(int *fd)
@@ -255,18 +289,14 @@ void io_process_end(IoProcess *process, int64_t grace_ms)
     }
     process->is_ending = true;
     (void)process_signal_group(process, SIGTERM);
-    (void)uv_timer_start(&process->killer, process_on_grace_over,
-                         grace_ms > 0 ? (uint64_t)grace_ms : 0, 0);
+    process_start_killer(process, grace_ms);
 }
 
 IoProcess *io_process_free(IoProcess *process)
 {
-    IoLoop *loop;
-
     if (process == NULL) {
         return NULL;
     }
-    loop = process->loop;
     if (!process->is_running) {
         if (uv_is_active((uv_handle_t *)&process->killer)) {
             (void)process_signal_group(process, SIGKILL);
@@ -280,19 +310,37 @@ IoProcess *io_process_free(IoProcess *process)
     if (!process_signal_group(process, SIGKILL)) {
         uv_unref((uv_handle_t *)&process->uv);
     }
-    process->is_orphan = true;
-    process->next = loop->first_orphan;
-    if (process->next != NULL) {
-        process->next->prev = process;
+    process_make_orphan(process);
+    return NULL;
+}
+
+IoProcess *io_process_retire(IoProcess *process, int64_t grace_ms)
+{
+    if (process == NULL || process->is_running) {
+        return io_process_free(process);
     }
-    loop->first_orphan = process;
+    if (!uv_is_active((uv_handle_t *)&process->killer)) {
+        /* Told to end before, and its time is over; or nobody is left. */
+        if (process->is_ending || !process_signal_group(process, SIGTERM)) {
+            process_close(process);
+            return NULL;
+        }
+        process_start_killer(process, grace_ms);
+        uv_unref((uv_handle_t *)&process->killer);
+    }
+    process_make_orphan(process);
     return NULL;
 }
 
 void io_process_abandon_orphans(IoLoop *loop)
 {
     while (loop->first_orphan != NULL) {
-        process_close(loop->first_orphan);
+        IoProcess *process = loop->first_orphan;
+
+        if (uv_is_active((uv_handle_t *)&process->killer)) {
+            (void)process_signal_group(process, SIGKILL);
+        }
+        process_close(process);
     }
 }
 

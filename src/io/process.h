@@ -51,7 +51,13 @@ int io_process_spawn(IoProcess **ret, IoLoop *loop, const IoProcessSpec *spec,
  * of its time, or until free, and does not keep the loop running. */
 void io_process_end(IoProcess *process, int64_t grace_ms);
 
-/* No callback comes any more. */
+/* No callback comes any more. What an exited child has left in its group is killed if the child was
+ * told to end, and else stays. */
 IoProcess *io_process_free(IoProcess *process);
+
+/* As free; but what an exited child has left in its group is ended in order: TERM now, KILL after
+ * grace_ms, or when the loop is freed. Nobody waits for it, and it does not keep the loop running.
+ * What has moved to a group of its own (a daemon) stays. */
+IoProcess *io_process_retire(IoProcess *process, int64_t grace_ms);
 
 int io_process_pid(const IoProcess *process);

@@ -17,6 +17,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include "base/alloc.h"
@@ -436,6 +437,14 @@ void io_stream_resume(IoStream *stream)
     if (!stream->in_event) {
         stream_arm(stream);
     }
+}
+
+bool io_stream_has_hung_up(const IoStream *stream)
+{
+    struct pollfd look = {.fd = stream->in.descriptor.fd, .events = POLLRDHUP};
+
+    return stream->is_reading && stream->in.has_poll && poll(&look, 1, 0) == 1 &&
+           (look.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
 void io_stream_shut_output(IoStream *stream)

@@ -65,6 +65,10 @@ bool io_stream_is_waiting(const IoStream *stream);
 void io_stream_pause(IoStream *stream);
 void io_stream_resume(IoStream *stream);
 
+/* Has the peer closed its end, though what it sent before may still be unread? For owners that have
+ * paused and so would not hear of it. */
+bool io_stream_has_hung_up(const IoStream *stream);
+
 /* No more output after what is pending: the peer sees the end. (A terminal or pipe that is also
  * read has no such thing.) */
 void io_stream_shut_output(IoStream *stream);

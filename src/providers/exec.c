@@ -1,6 +1,7 @@
 #include "providers/exec.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -9,13 +10,16 @@
 #include "providers/exec_env.h"
 #include "providers/exec_run.h"
 #include "providers/tools_file.h"
-#include "json/writer.h"
 
 typedef struct ExecTool {
     ExecProvider *provider;
     const ToolsFileTool *spec; /* the file's */
     const char *const *environment;
 } ExecTool;
+
+/* Commands that were told to end and have not: a client that calls and cancels in turn, with a tool
+ * that ignores SIGTERM, must not collect processes without bound. */
+#define EXEC_MAX_ENDING LIMIT_CALLS_IN_FLIGHT
 
 struct ExecProvider {
     Router *router;
@@ -26,7 +30,8 @@ struct ExecProvider {
     size_t n_added;   /* tools that were added to the router, from the first on */
     size_t n_entries; /* of these, how many it still may use */
     ExecRun *busy;
-    ExecRun *spare; /* idle ones, for the next calls */
+    size_t n_ending; /* of these, commands whose call is over */
+    ExecRun *spare;  /* idle ones, for the next calls */
     CallAnswer answer;
     Bytes text;
     Arena scratch;
@@ -168,6 +173,8 @@ static void exec_on_idle(void *context, ExecRun *run)
     ExecProvider *provider = context;
 
     exec_unlink(provider, run);
+    provider->n_ending -= exec_run_link(run)->is_ending;
+    exec_run_link(run)->is_ending = false;
     exec_run_link(run)->next = provider->spare;
     provider->spare = run;
 }
@@ -184,19 +191,14 @@ static int exec_take_run(ExecProvider *provider, ExecRun **ret)
     return 0;
 }
 
-/* The arguments as one line. 0, -ENOMEM, BYTES_E_FULL. */
+/* The arguments byte for byte, and a newline for those who read lines. 0, -ENOMEM, BYTES_E_FULL. */
 static int exec_write_input(Bytes *input, const Call *call)
 {
-    JsonWriter w;
     int r;
 
     bytes_clear(input);
-    if (call->arguments.node == NULL) {
-        return bytes_append_span(input, SPAN("{}\n"));
-    }
-    json_writer_init(&w, input, JSON_STYLE_COMPACT);
-    json_write_value(&w, call->arguments);
-    r = json_writer_finish(&w);
+    r = bytes_append_span(input,
+                          call->arguments.node != NULL ? json_span(call->arguments) : SPAN("{}"));
     return r != 0 ? r : bytes_append_byte(input, '\n');
 }
 
@@ -210,8 +212,14 @@ static void exec_start(void *context, Call *call)
                           .wire = IO_PROCESS_PIPES};
     Diag diag = DIAG_NULL;
     ExecRun *run = NULL;
-    int r = exec_take_run(provider, &run);
+    int r;
 
+    if (provider->n_ending >= EXEC_MAX_ENDING) {
+        call_fail(call, CALL_ERROR_BUSY,
+                  SPAN("too many commands of cancelled calls have not ended yet"));
+        return;
+    }
+    r = exec_take_run(provider, &run);
     if (r != 0) {
         call_fail(call, CALL_ERROR_INTERNAL, SPAN_NULL);
         return;
@@ -223,10 +231,12 @@ static void exec_start(void *context, Call *call)
     }
     if (r != 0) {
         exec_on_idle(provider, run);
+        if (r < 0) {
+            (void)diag_set(&diag, r, "cannot start the command: %s", strerror(-r));
+        }
         logsink_write(provider->log, LOGSINK_LEVEL_DEBUG, "exec", "%s: %s", tool->spec->name.p,
-                      r > 0 ? diag.message : strerror(-r));
-        call_fail(call, r > 0 ? CALL_ERROR_UNAVAILABLE : CALL_ERROR_INTERNAL,
-                  span_from_str(diag.message));
+                      diag.message);
+        call_fail(call, CALL_ERROR_UNAVAILABLE, span_from_str(diag.message));
         return;
     }
     call->provider_data = run;
@@ -236,10 +246,12 @@ static void exec_start(void *context, Call *call)
 
 static void exec_cancel(void *context, Call *call)
 {
+    const ExecTool *tool = context;
     ExecRun *run = call->provider_data;
 
-    (void)context;
     exec_run_link(run)->call = NULL;
+    exec_run_link(run)->is_ending = true;
+    tool->provider->n_ending++;
     exec_run_end(run);
 }
 
@@ -275,13 +287,14 @@ static int exec_add_tool(ExecProvider *provider, size_t index, Diag *reterr_diag
                         .context = tool,
                         .timeout_ms = spec->timeout_ms,
                         .release = exec_on_release};
+    char field[DIAG_FIELD_SIZE];
     Diag why = DIAG_NULL;
     int r;
 
     *tool = (ExecTool){.provider = provider, .spec = spec};
     if (spec->command == NULL) {
-        return tools_file_blame(&provider->file, spec->offset, "command", "is missing",
-                                reterr_diag);
+        (void)snprintf(field, sizeof(field), "[%zu].command", index);
+        return tools_file_blame(&provider->file, spec->offset, field, "is missing", reterr_diag);
     }
     r = exec_env_make(&tool->environment, &provider->file.arena, spec->variables,
                       spec->n_variables);
@@ -296,9 +309,16 @@ static int exec_add_tool(ExecProvider *provider, size_t index, Diag *reterr_diag
         const char *words = r == ROUTER_E_EXISTS ? "a tool of that name is there already"
                             : r == ROUTER_E_FULL ? "there are too many tools"
                                                  : why.message;
+        const char *name = r == ROUTER_E_EXISTS ? "name" : why.field;
+        size_t n = strlen(name);
 
-        return tools_file_blame(&provider->file, spec->offset, r == ROUTER_E_EXISTS ? "name" : "",
-                                words, reterr_diag);
+        if (n > 0 && strncmp(words, name, n) == 0 && words[n] == ' ') {
+            words += n + 1; /* the field is named in front */
+        }
+
+        (void)snprintf(field, sizeof(field), "[%zu]%s%.90s", index, name[0] != '\0' ? "." : "",
+                       name);
+        return tools_file_blame(&provider->file, spec->offset, field, words, reterr_diag);
     }
     provider->n_added++;
     provider->n_entries++;
@@ -309,6 +329,7 @@ int exec_provider_load(ExecProvider **ret, Router *router, IoLoop *loop, const c
                        const LogSink *log, Diag *reterr_diag)
 {
     ExecProvider *provider = mem_alloc_array(1, sizeof(*provider));
+    bool is_unreadable;
     int r;
 
     if (provider == NULL) {
@@ -321,6 +342,7 @@ int exec_provider_load(ExecProvider **ret, Router *router, IoLoop *loop, const c
     bytes_init(&provider->text, LIMIT_MCP_RESPONSE_BYTES);
     arena_init(&provider->scratch, LIMIT_MCP_RESPONSE_BYTES * 16 + 65536);
     r = tools_file_load(&provider->file, path, reterr_diag);
+    is_unreadable = r == TOOLS_FILE_E_UNREADABLE;
     if (r == 0) {
         provider->tools = arena_alloc_array(&provider->file.arena, provider->file.n_tools,
                                             sizeof(*provider->tools));
@@ -333,6 +355,9 @@ int exec_provider_load(ExecProvider **ret, Router *router, IoLoop *loop, const c
     if (r != 0) {
         (void)exec_provider_free(provider);
         router_batch_end(router);
+        if (is_unreadable) {
+            return EXEC_PROVIDER_E_UNREADABLE;
+        }
         return r > 0 ? EXEC_PROVIDER_E_MALFORMED : err_pass(r);
     }
     router_batch_end(router);

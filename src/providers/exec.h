@@ -1,11 +1,15 @@
 /* providers/exec.h: tools that are commands, from a tools file (providers/tools_file.h).
  *
  * A call starts the command without a shell, in a process group of its own. It reads the arguments
- * as one line of JSON from its stdin; what it writes to stdout is the result: text, or structured
- * if the tool has an output schema and the output is a JSON object. Another exit status than 0 is a
- * tool error with the end of stderr. Its environment is a short list of ours and what the tools
- * file says. Calls run side by side. A cancelled call ends the group, TERM and then KILL. Thread:
- * loop.
+ * from its stdin, JSON and a newline, byte for byte as the asker wrote them: one line, unless the
+ * asker used more. What it writes to stdout is the result: text, or structured if the tool has an
+ * output schema and the output is a JSON object. Another exit status than 0 is a tool error with
+ * the end of stderr. Its environment is a short list of ours and what the tools file says. Calls
+ * run side by side.
+ *
+ * A cancelled call ends the group, TERM and then KILL. When a call is answered the same happens to
+ * what the command has left running in its group; a daemon that is to stay leaves the group
+ * (setsid). Thread: loop.
  */
 #pragma once
 
@@ -16,12 +20,13 @@
 
 enum {
     EXEC_PROVIDER_E_MALFORMED = 1, /* the tools file, or a name that is taken; the Diag says */
+    EXEC_PROVIDER_E_UNREADABLE,    /* there is no such file, no permission…; the Diag says */
 };
 
 typedef struct ExecProvider ExecProvider;
 
 /* Adds every tool of the file to the router, or none; borrows router, loop and log (may be NULL)
- * until free. 0, -ENOMEM, the errno of reading the file, EXEC_PROVIDER_E_MALFORMED; the Diag names
+ * until free. 0, -ENOMEM, EXEC_PROVIDER_E_MALFORMED, EXEC_PROVIDER_E_UNREADABLE; the Diag names
  * file, line and field. Gives *ret. */
 int exec_provider_load(ExecProvider **ret, Router *router, IoLoop *loop, const char *path,
                        const LogSink *log, Diag *reterr_diag);

@@ -50,7 +50,8 @@ static void run_become_idle(ExecRun *run)
 {
     run_close_streams(run);
     io_timer_stop(run->linger);
-    run->process = io_process_free(run->process);
+    /* What the command has left behind: the call is over, nobody waits for it. */
+    run->process = io_process_retire(run->process, EXEC_RUN_GRACE_MS);
     bytes_clear_keep(&run->input, LIMIT_KEEP_BYTES);
     bytes_clear_keep(&run->output, LIMIT_KEEP_BYTES);
     run->state = RUN_IDLE;
@@ -278,7 +279,7 @@ ExecRun *exec_run_free(ExecRun *run)
         return NULL;
     }
     run_close_streams(run);
-    run->process = io_process_free(run->process);
+    run->process = io_process_retire(run->process, EXEC_RUN_GRACE_MS);
     run->linger = io_timer_free(run->linger);
     bytes_deinit(&run->input);
     bytes_deinit(&run->output);

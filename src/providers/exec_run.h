@@ -4,7 +4,8 @@
  *                       ├─ end → ENDING → idle
  *                       └─ output that cannot be kept → done → ENDING → idle
  *
- * A run is used again and again and keeps its storage. Thread: loop.
+ * Whatever is left of the command's process group when it is over is ended, TERM and then KILL; the
+ * owner does not wait for that. A run is used again and again and keeps its storage. Thread: loop.
  */
 #pragma once
 
@@ -47,7 +48,7 @@ typedef struct ExecRunOps {
 /* 0, -ENOMEM. Borrows ops and context until free. Gives *ret. */
 int exec_run_new(ExecRun **ret, IoLoop *loop, const ExecRunOps *ops, void *context);
 
-/* Kills what still runs; nothing is called any more. */
+/* Kills what still runs, and ends what it has left behind; nothing is called any more. */
 ExecRun *exec_run_free(ExecRun *run);
 
 /* Empty: what the command is to read. Filled before start. */
@@ -77,5 +78,6 @@ typedef struct ExecRunLink {
     ExecRun *prev;
     void *call;
     const void *tool;
+    bool is_ending; /* its call was taken back, and it has not gone yet */
 } ExecRunLink;
 ExecRunLink *exec_run_link(ExecRun *run);

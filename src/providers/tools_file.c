@@ -151,9 +151,9 @@ int tools_file_load(ToolsFile *file, const char *path, Diag *reterr_diag)
     if (r == BYTES_E_FULL) {
         r = diag_set(reterr_diag, TOOLS_FILE_E_MALFORMED, "%s: longer than %zu MiB", path,
                      TOOLS_FILE_MAX_BYTES >> 20);
-    } else if (r < 0) {
-        (void)diag_set(reterr_diag, r, "cannot read %s: %s", path, strerror(-r));
-    } else {
+    } else if (r < 0 && r != -ENOMEM) {
+        r = diag_set(reterr_diag, TOOLS_FILE_E_UNREADABLE, "%s: %s", path, strerror(-r));
+    } else if (r == 0) {
         r = file_parse(file, reterr_diag);
     }
     if (r != 0) {

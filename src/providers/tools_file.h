@@ -24,6 +24,7 @@
 
 enum {
     TOOLS_FILE_E_MALFORMED = 1, /* the Diag says what, with file, line and field */
+    TOOLS_FILE_E_UNREADABLE,    /* there is no such file, no permission…; the Diag says */
 };
 
 /* Hand-written files have kilobytes; generated ones for a whole application a few MiB. */
@@ -56,8 +57,8 @@ typedef struct ToolsFile {
 
 #define TOOLS_FILE_NULL ((ToolsFile){.path = NULL})
 
-/* Reads and checks the file. 0, -ENOMEM, the errno of reading it (with a Diag),
- * TOOLS_FILE_E_MALFORMED. On failure *file is TOOLS_FILE_NULL. */
+/* Reads and checks the file. 0, -ENOMEM, TOOLS_FILE_E_MALFORMED, TOOLS_FILE_E_UNREADABLE.
+ * On failure *file is TOOLS_FILE_NULL. */
 int tools_file_load(ToolsFile *file, const char *path, Diag *reterr_diag);
 void tools_file_deinit(ToolsFile *file);
 

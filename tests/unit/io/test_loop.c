@@ -3,9 +3,11 @@
 #include "support/cmocka.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -469,6 +471,57 @@ static int make_all(void *context)
     return r;
 }
 
+/* In a child: which = the standard descriptors to close. 0 if the loop works without them. */
+static int check_closed_standard(unsigned which)
+{
+    struct stat null_info;
+    struct stat info;
+    IoLoop *loop = NULL;
+    Signals signals = {.n_seen = 0};
+    IoSignal *signal = NULL;
+    char c;
+
+    for (int fd = 0; fd < 3; fd++) {
+        if ((which & 1u << fd) != 0) {
+            (void)close(fd);
+        }
+    }
+    if (io_loop_new(&loop) != 0 || io_signal_new(&signal, loop, SIGUSR1, signals_seen, &signals)) {
+        return 1;
+    }
+    if (stat("/dev/null", &null_info) != 0) {
+        return 2;
+    }
+    for (int fd = 0; fd < 3; fd++) {
+        bool is_null = fstat(fd, &info) == 0 && info.st_rdev == null_info.st_rdev;
+
+        if ((which & 1u << fd) != 0 && (!is_null || fcntl(fd, F_GETFD) != 0 ||
+                                        read(fd, &c, 1) != 0 || write(fd, "", 1) != 1)) {
+            return 3 + fd;
+        }
+    }
+    signal = io_signal_free(signal);
+    loop = io_loop_free(loop); /* libuv asserts that it closes none of the three */
+    return 0;
+}
+
+static void standard_descriptors_that_are_closed_are_not_the_loops(void **state)
+{
+    (void)state;
+    for (unsigned which = 0; which < 8; which++) {
+        int status = -1;
+        pid_t child = fork();
+
+        assert_true(child >= 0);
+        if (child == 0) {
+            _exit(check_closed_standard(which));
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 0);
+    }
+}
+
 static void memory_that_runs_out_is_reported(void **state)
 {
     (void)state;
@@ -496,6 +549,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_signal_that_cannot_be_caught_is_refused, setup, teardown),
         cmocka_unit_test(the_end_of_the_parent_is_noticed),
         cmocka_unit_test_setup_teardown(a_living_parent_is_no_news, setup, teardown),
+        cmocka_unit_test(standard_descriptors_that_are_closed_are_not_the_loops),
         cmocka_unit_test(nothing_to_free_is_fine),
         cmocka_unit_test(memory_that_runs_out_is_reported),
     };

@@ -3,7 +3,9 @@
 #include "support/cmocka.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -214,14 +216,14 @@ static void output_becomes_text(void **state)
     forget(&asked);
 }
 
-static void arguments_are_one_line_of_json_on_stdin(void **state)
+static void arguments_reach_stdin_byte_for_byte(void **state)
 {
     Fixture *f = *state;
     Asked asked;
 
     load(f, "[{\"name\":\"cat\"," SCHEMA ",\"command\":[\"cat\"]}]");
     run(&asked, f, "cat", "{ \"b\": 1.50,\n \"a\": [ \"\\u00e4\" ] }");
-    assert_text(&asked, false, "{\\\"b\\\":1.50,\\\"a\\\":[\\\"\\\\u00e4\\\"]}");
+    assert_text(&asked, false, "{ \\\"b\\\": 1.50,\\n \\\"a\\\": [ \\\"\\\\u00e4\\\" ] }");
     forget(&asked);
     run(&asked, f, "cat", NULL);
     assert_text(&asked, false, "{}");
@@ -290,7 +292,7 @@ static void an_object_is_structured_if_there_is_an_output_schema(void **state)
     assert_span(&asked.structured, "{\"n\":1}");
     forget(&asked);
     run(&asked, f, "plain", "{\"n\": 1}");
-    assert_text(&asked, false, "{\\\"n\\\":1}");
+    assert_text(&asked, false, "{\\\"n\\\": 1}"); /* text is not touched */
     assert_int_equal(asked.structured.n, 0);
     forget(&asked);
     run(&asked, f, "s", "{\"m\": 1}"); /* breaks its own schema */
@@ -550,19 +552,121 @@ static void a_cancelled_call_is_forgotten_by_free_too(void **state)
     forget(&asked);
 }
 
-static void what_holds_the_output_open_does_not_hold_the_call(void **state)
+/* True if fd ends: nobody holds its other side any more. A generous time, which only a failure
+ * takes. */
+static bool comes_to_its_end(int fd)
+{
+    struct pollfd wait = {.fd = fd, .events = POLLIN};
+    char c;
+    int n;
+
+    do {
+        n = poll(&wait, 1, 20000);
+    } while (n < 0 && errno == EINTR);
+    return n == 1 && read(fd, &c, 1) == 0;
+}
+
+/* The writing end of the pipe is open in commands, too: while one lives, the pipe does not end. */
+static void run_with_witness(Asked *asked, Fixture *f, const char *text, int *ret_fd)
+{
+    int fds[2];
+
+    load(f, text);
+    assert_int_equal(pipe(fds), 0);
+    assert_int_equal(fcntl(fds[0], F_SETFD, FD_CLOEXEC), 0);
+    run(asked, f, "a", NULL);
+    (void)close(fds[1]);
+    *ret_fd = fds[0];
+}
+
+static void what_holds_the_output_open_does_not_hold_the_call_and_is_ended(void **state)
 {
     Fixture *f = *state;
     Asked asked;
+    int fd;
+
+    run_with_witness(&asked, f, "[" SCRIPT("a", "echo hi; sleep 1000 & exit 0") "]", &fd);
+    assert_text(&asked, false, "hi");
+    assert_true(comes_to_its_end(fd));
+    (void)close(fd);
+    forget(&asked);
+}
+
+static void what_a_command_left_without_its_output_is_ended_too(void **state)
+{
+    Fixture *f = *state;
+    Asked asked;
+    int fd;
+
+    run_with_witness(&asked, f, "[" SCRIPT("a", "echo hi; sleep 1000 >&- 2>&- & exit 0") "]", &fd);
+    assert_text(&asked, false, "hi");
+    assert_true(comes_to_its_end(fd));
+    (void)close(fd);
+    forget(&asked);
+}
+
+static void what_is_left_and_does_not_listen_is_killed_later(void **state)
+{
+    Fixture *f = *state;
+    Asked asked;
+    int fd;
+
+    run_with_witness(&asked, f, "[" SCRIPT("a", "trap '' TERM; sleep 1000 & echo hi") "]", &fd);
+    assert_text(&asked, false, "hi");
+    forget(&asked);
+    /* Freed: it is not waited for, but killed with the loop at the latest. */
+    f->provider = exec_provider_free(f->provider);
+    f->clock = io_timer_free(f->clock);
+    f->loop = io_loop_free(f->loop);
+    assert_true(comes_to_its_end(fd));
+    (void)close(fd);
+    f->router = router_free(f->router);
+    assert_int_equal(io_loop_new(&f->loop), 0);
+    assert_int_equal(router_new(&f->router, NULL, SEED), 0);
+}
+
+typedef struct Reaping {
+    Fixture *fixture;
+    IoTimer *timer;
     pid_t pid;
+} Reaping;
+
+/* Looks every millisecond whether the loop has reaped the process. */
+static void look_for_reaping(void *context)
+{
+    Reaping *reaping = context;
+
+    if (kill(reaping->pid, 0) == 0) {
+        io_timer_start_at(reaping->timer, io_loop_now_ms(reaping->fixture->loop) + 1);
+    } else {
+        io_loop_stop(reaping->fixture->loop);
+    }
+}
+
+static void what_is_left_of_a_command_ends_with_the_provider(void **state)
+{
+    Fixture *f = *state;
+    Reaping reaping = {.fixture = f};
+    Asked asked;
+    int fds[2];
 
     load(f, "[{\"name\":\"a\"," SCHEMA ",\"cwd\":\".\",\"command\":[\"/bin/sh\",\"-c\","
-            "\"sleep 1000 & echo $! > pid; echo started\"]}]");
-    run(&asked, f, "a", NULL);
-    assert_text(&asked, false, "started");
-    pid = wait_for_pid(f);
-    assert_false(is_dead(pid)); /* a daemon that was meant to stay */
-    assert_int_equal(kill(pid, SIGKILL), 0);
+            "\"sleep 1000 & echo $$ > pid.x; mv pid.x pid\"]}]");
+    assert_int_equal(pipe(fds), 0);
+    assert_int_equal(fcntl(fds[0], F_SETFD, FD_CLOEXEC), 0);
+    ask(&asked, f, "a", NULL);
+    asked.stop_at_end = false;
+    (void)close(fds[1]);
+    /* The command has exited; its call still waits for the output that another holds. */
+    reaping.pid = wait_for_pid(f);
+    assert_int_equal(io_timer_new(&reaping.timer, f->loop, false, look_for_reaping, &reaping), 0);
+    look_for_reaping(&reaping);
+    assert_int_equal(io_loop_run(f->loop), 0);
+    reaping.timer = io_timer_free(reaping.timer);
+    f->provider = exec_provider_free(f->provider);
+    assert_int_equal(asked.n_finished, 1);
+    assert_true(comes_to_its_end(fds[0]));
+    (void)close(fds[0]);
     forget(&asked);
 }
 
@@ -646,7 +750,7 @@ static void mistakes_name_the_file_and_nothing_is_added(void **state)
 
     assert_int_equal(try_load(f, "[" SCRIPT("a", "x") ",\n{\"name\":\"b\"," SCHEMA "}]", &diag),
                      EXEC_PROVIDER_E_MALFORMED);
-    assert_non_null(strstr(diag.message, "tools.json:2: command: is missing"));
+    assert_non_null(strstr(diag.message, "tools.json:2: [1].command: is missing"));
     assert_int_equal(router_count(f->router, ROUTER_TOOL), 0);
     assert_int_equal(
         try_load(f,
@@ -656,9 +760,18 @@ static void mistakes_name_the_file_and_nothing_is_added(void **state)
         EXEC_PROVIDER_E_MALFORMED);
     assert_non_null(strstr(diag.message, "tools.json:2: "));
     assert_int_equal(router_count(f->router, ROUTER_TOOL), 0);
+    assert_int_equal(try_load(f,
+                              "[{\"name\":\"a\"," SCHEMA ",\"command\":[\"x\"],"
+                              "\"annotations\":{\"readOnlyHint\":\"yes\"}}]",
+                              &diag),
+                     EXEC_PROVIDER_E_MALFORMED);
+    assert_string_equal(diag.field, "[0].annotations/readOnlyHint");
+    assert_non_null(strstr(diag.message, "tools.json:1: [0].annotations/readOnlyHint: must be true "
+                                         "or false, and is \"yes\""));
     assert_int_equal(
         exec_provider_load(&f->provider, f->router, f->loop, "/no/such/file", NULL, &diag),
-        -ENOENT);
+        EXEC_PROVIDER_E_UNREADABLE);
+    assert_string_equal(diag.message, "/no/such/file: No such file or directory");
     assert_null(f->provider);
 }
 
@@ -673,7 +786,7 @@ static void a_name_that_is_taken_is_refused(void **state)
     f->provider = NULL;
     assert_int_equal(try_load(f, "[" SCRIPT("b", "x") "," SCRIPT("a", "x") "]", &diag),
                      EXEC_PROVIDER_E_MALFORMED);
-    assert_non_null(strstr(diag.message, "tools.json:1: name: a tool of that name"));
+    assert_non_null(strstr(diag.message, "tools.json:1: [1].name: a tool of that name"));
     assert_int_equal(router_count(f->router, ROUTER_TOOL), 1);
     first = exec_provider_free(first);
     assert_int_equal(router_count(f->router, ROUTER_TOOL), 0);
@@ -751,7 +864,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(output_becomes_text),
-        TEST(arguments_are_one_line_of_json_on_stdin),
+        TEST(arguments_reach_stdin_byte_for_byte),
         TEST(a_newline_ends_the_arguments),
         TEST(large_arguments_reach_a_slow_reader_and_come_back),
         TEST(a_tool_need_not_read_its_arguments),
@@ -769,7 +882,10 @@ int main(void)
         TEST(a_deadline_ends_the_whole_group),
         TEST(a_cancelled_call_is_forgotten_at_once),
         TEST(a_cancelled_call_is_forgotten_by_free_too),
-        TEST(what_holds_the_output_open_does_not_hold_the_call),
+        TEST(what_holds_the_output_open_does_not_hold_the_call_and_is_ended),
+        TEST(what_a_command_left_without_its_output_is_ended_too),
+        TEST(what_is_left_and_does_not_listen_is_killed_later),
+        TEST(what_is_left_of_a_command_ends_with_the_provider),
         TEST(calls_run_side_by_side),
         TEST(freeing_the_provider_ends_calls_and_removes_tools),
         TEST(the_same_objects_serve_the_next_call),

@@ -141,6 +141,8 @@ static const Mistake mistakes[] = {
      "must be an object, not array"},
     {"[{" MINIMUM ",\n\"inputSchema\":{}}]", 2, "[0].inputSchema", "is given twice"},
     {"[{" MINIMUM ",\n\"comand\":[]}]", 2, "[0]", "did you mean \"command\"?"},
+    {"[{\"name\":\"t\",\n\"descripton\":\"d\"}]", 2, "[0]",
+     "unknown key \"descripton\"; did you mean \"description\"?"},
     {"[{" MINIMUM ",\n\"zzzzzzzz\":[]}]", 2, "[0]", "unknown key \"zzzzzzzz\""},
     {"[{" MINIMUM ",\"command\":[]}]", 1, "[0].command", "names no program"},
     {"[{" MINIMUM ",\"command\":[\"\"]}]", 1, "[0].command", "names no program"},
@@ -185,12 +187,18 @@ static void mistakes_are_named_with_file_line_and_field(void **state)
 static void a_file_that_cannot_be_read_is_explained(void **state)
 {
     Folder *folder = *state;
+    char expected[PATH_MAX + 64];
     ToolsFile file;
     Diag diag = DIAG_NULL;
 
-    assert_int_equal(tools_file_load(&file, folder->file, &diag), -ENOENT);
-    assert_non_null(strstr(diag.message, folder->file));
-    assert_non_null(strstr(diag.message, "No such file"));
+    assert_int_equal(tools_file_load(&file, folder->file, &diag), TOOLS_FILE_E_UNREADABLE);
+    assert_int_equal(diag.code, TOOLS_FILE_E_UNREADABLE);
+    (void)snprintf(expected, sizeof(expected), "%s: No such file or directory", folder->file);
+    assert_string_equal(diag.message, expected);
+    assert_int_equal(tools_file_load(&file, folder->path, &diag), TOOLS_FILE_E_UNREADABLE);
+    (void)snprintf(expected, sizeof(expected), "%s: Is a directory", folder->path);
+    assert_string_equal(diag.message, expected);
+    assert_int_equal(tools_file_load(&file, folder->file, NULL), TOOLS_FILE_E_UNREADABLE);
 }
 
 static void a_file_that_is_too_long_is_refused(void **state)
