@@ -94,7 +94,7 @@ static McpOffer get_offer(void *context)
 {
     bool all = (((Peer *)context)->flags & FLAG_NO_OFFER) == 0;
 
-    return (McpOffer){true, all, all, all, all};
+    return (McpOffer){true, all, all, all, all, all};
 }
 
 static bool is_tool(void *context, Span method)
@@ -109,7 +109,7 @@ static void finish_ask(Call *call, unsigned choice)
         {.key = SPAN("a"),
          .kind = (CallAskKind)(choice % 4),
          .message = SPAN("m"),
-         .schema = SPAN("{\"type\":\"object\",\"properties\":{}}"),
+         .schema = SPAN("{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"integer\"}}}"),
          .url = SPAN("https://u"),
          .params = SPAN("{\"messages\":[],\"maxTokens\":1}")},
         {.key = SPAN("b\"\\"), .kind = CALL_ASK_ROOTS},

@@ -22,6 +22,13 @@ static void client_set_defaults(McpClientConfig *config)
     if (config->request_timeout_ms == 0) {
         config->request_timeout_ms = LIMIT_MCP_CLIENT_REQUEST_MS;
     }
+    /* Both are added to the clock. */
+    if (config->request_timeout_ms > LIMIT_TIME_MS) {
+        config->request_timeout_ms = LIMIT_TIME_MS;
+    }
+    if (config->probe_timeout_ms > config->request_timeout_ms) {
+        config->probe_timeout_ms = config->request_timeout_ms;
+    }
     if (config->legacy_revision >= MCP_FIRST_MODERN) {
         config->legacy_revision = MCP_NEWEST_LEGACY;
     }

@@ -57,9 +57,9 @@ typedef struct McpClientConfig {
     size_t max_message_bytes;   /* received; 0: LIMIT_MCP_RESPONSE_BYTES */
     uint32_t max_open;          /* 0: LIMIT_MCP_CLIENT_OPEN */
     uint32_t max_rounds;        /* of input_required for one call; 0: LIMIT_MCP_ROUNDS */
-    int64_t probe_timeout_ms;   /* 0: LIMIT_MCP_PROBE_MS */
-    int64_t request_timeout_ms; /* 0: LIMIT_MCP_CLIENT_REQUEST_MS; progress starts it anew.
-                                   `initialize` never has less than that limit */
+    int64_t probe_timeout_ms;   /* 0: LIMIT_MCP_PROBE_MS; never more than request_timeout_ms */
+    int64_t request_timeout_ms; /* 0: LIMIT_MCP_CLIENT_REQUEST_MS; progress starts it anew. Also of
+                                   `initialize`. Both: LIMIT_TIME_MS at most */
 } McpClientConfig;
 
 /* Our name for an open request; never 0, never used twice in a session. */
@@ -77,8 +77,9 @@ typedef enum McpClientEventKind {
     MCP_CLIENT_UNASK,    /* ask: the server takes the question back */
     MCP_CLIENT_PROGRESS, /* id; progress */
     MCP_CLIENT_NOTIFICATION, /* text: method; value: params (node NULL if none) */
-    MCP_CLIENT_RESTART,      /* the legacy server ended, or fell silent, after the probe: end it,
-                                start it anew, then mcp_client_restarted. At most once */
+    MCP_CLIENT_RESTART,      /* the legacy server ended after the probe, or refused it and fell
+                                silent: end it, start it anew, then mcp_client_restarted. At most
+                                once */
     MCP_CLIENT_FAILED, /* text: why the session cannot go on; every open request has had its ERROR
                         */
 } McpClientEventKind;

@@ -68,11 +68,7 @@ static int handshake_initialize(McpClient *client)
     client->state = CLIENT_INITIALIZING;
     client->revision = client->config.legacy_revision;
     client->handshake_id = ++client->last_number;
-    /* A server may have to be fetched before it starts: that is not the time of a request. */
-    client->handshake_deadline_ms =
-        client->now_ms + (client->config.request_timeout_ms > LIMIT_MCP_CLIENT_REQUEST_MS
-                              ? client->config.request_timeout_ms
-                              : LIMIT_MCP_CLIENT_REQUEST_MS);
+    client->handshake_deadline_ms = client->now_ms + client->config.request_timeout_ms;
     return client_write_initialize(client, client->handshake_id);
 }
 
@@ -189,6 +185,7 @@ static int probe_answer(McpClient *client, JsonValue message)
     JsonValue versions;
     int r;
 
+    client->has_answered = true;
     if (json_get(message, SPAN("error"), &value)) {
         r = client_error_read(client, value, &error);
         if (r != 0) {
@@ -284,7 +281,8 @@ void client_handshake_expire(McpClient *client)
         if (handshake_initialize(client) != 0) {
             client_fail(client, "the server does not read what is sent to it");
         }
-    } else if (!handshake_restarts(client)) {
+    } else if (!client->has_answered || !handshake_restarts(client)) {
+        /* One that has never said a word would not say one after a second start either. */
         client_fail(client, "the server did not answer %s in time",
                     client->state == CLIENT_PROBING ? "server/discover" : "initialize");
     }

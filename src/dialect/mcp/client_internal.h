@@ -101,8 +101,9 @@ struct McpClient {
     uint64_t last_number;  /* requests and questions are numbered in one row */
     uint64_t handshake_id; /* of the probe or `initialize` that is open; 0: none */
     int64_t handshake_deadline_ms;
-    bool was_probed;  /* this process of the peer has had the probe, which may have upset it */
-    bool has_retried; /* the probe, after a wrong -32022 */
+    bool was_probed;   /* this process of the peer has had the probe, which may have upset it */
+    bool has_answered; /* the probe, with whatever */
+    bool has_retried;  /* the probe, after a wrong -32022 */
 
     ClientChain *table; /* by wire_id */
     size_t n_table;     /* a power of two */

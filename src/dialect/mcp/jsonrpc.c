@@ -106,6 +106,9 @@ int jsonrpc_read(JsonrpcMessage *ret, JsonValue message, Arena *arena)
     } else if (has_id && !is_id(ret->id)) {
         ret->id = JSON_VALUE_NULL;
         set_invalid(ret, "id must be a string or an integer");
+    } else if (has_id && json_span(ret->id).n > JSONRPC_MAX_ID_BYTES) {
+        ret->id = JSON_VALUE_NULL;
+        set_invalid(ret, "id is longer than 1,024 bytes");
     } else if (method.node == NULL) {
         set_invalid(ret, "a message has a method, a result or an error");
     } else if (version.node == NULL || !json_string_equals(version, SPAN("2.0"))) {

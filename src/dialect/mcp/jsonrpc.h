@@ -7,6 +7,7 @@
  *     nested deeper than 512, longer than allowed         -32600, id null
  *     not an object; an array outside 2025-03-26          -32600, id null
  *     id null, true, 1.5, {} or []                        -32600, id null
+ *     id longer than JSONRPC_MAX_ID_BYTES                 -32600, id null
  *     jsonrpc absent or not "2.0", method not a string    -32600, its id
  *     neither method nor result nor error                 -32600, its id, or null
  *     method unknown, or not of this revision             -32601, its id
@@ -25,6 +26,10 @@
 enum {
     JSONRPC_E_ID = 1, /* not a string and not an integer */
 };
+
+/* An id comes back in every answer, however small that may have to be: it cannot be as long as a
+ * message. Real ones are numbers, or UUIDs. */
+#define JSONRPC_MAX_ID_BYTES 1024
 
 typedef enum JsonrpcKind {
     JSONRPC_REQUEST,

@@ -23,19 +23,22 @@ static void out_supported(McpOut *o)
 
 static void out_capabilities(McpOut *o, McpRevision revision, const McpOffer *offer)
 {
+    Span of_list = offer->lists_change ? SPAN("{\"listChanged\":true}") : SPAN("{}");
+
     MCP_OUT_KEY(o, "capabilities");
     MCP_OUT(o, "{");
     if (offer->tools) {
         MCP_OUT_KEY(o, "tools");
-        MCP_OUT(o, "{\"listChanged\":true}");
+        mcp_out_span(o, of_list);
     }
     if (offer->resources) {
         MCP_OUT_KEY(o, "resources");
-        MCP_OUT(o, "{\"subscribe\":true,\"listChanged\":true}");
+        mcp_out_span(o, offer->lists_change ? SPAN("{\"subscribe\":true,\"listChanged\":true}")
+                                            : SPAN("{\"subscribe\":true}"));
     }
     if (offer->prompts) {
         MCP_OUT_KEY(o, "prompts");
-        MCP_OUT(o, "{\"listChanged\":true}");
+        mcp_out_span(o, of_list);
     }
     if (offer->logging) {
         MCP_OUT_KEY(o, "logging");

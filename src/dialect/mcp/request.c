@@ -65,7 +65,7 @@ static McpRequest *request_new(void)
     mcp_link_init(&request->turn);
     /* Bounded by the message that they came in. */
     bytes_init(&request->words, SIZE_MAX);
-    /* Keys and state are our own providers'. */
+    /* Keys, schemas and state are our own providers'. */
     bytes_init(&request->question_words, LIMIT_MCP_STATE_BYTES);
     bytes_init(&request->asked_state, LIMIT_MCP_STATE_BYTES);
     bytes_init(&request->answers, LIMIT_MCP_STATE_BYTES);

@@ -51,6 +51,7 @@ typedef struct McpQuestion {
     CallAskKind kind;
     size_t key_at; /* in question_words */
     size_t n_key;
+    size_t n_schema; /* behind the key; 0 if it has none */
     bool is_answered;
 } McpQuestion;
 

@@ -153,6 +153,7 @@ static void take_notification(McpServer *server, const JsonrpcMessage *message)
         /* In any other state it is no transition, and there is nobody to be told. */
         if (server->state == MCP_STATE_INITIALIZING) {
             server->state = MCP_STATE_READY;
+            mcp_tell_changes(server);
         }
     }
 }
@@ -203,12 +204,13 @@ static void take_batch(McpServer *server, JsonValue value)
                       SPAN("a batch holds at least one and at most 1024 messages"));
         return;
     }
-    r = mcp_batch_new(server, json_span(value).n, json_count(value), &batch);
+    r = mcp_batch_new(server, value, &batch);
     if (r != 0) {
         mcp_server_fail(server, r);
         return;
     }
     for (JsonIter it = json_iter(value); json_iter_next(&it);) {
+        mcp_batch_read(batch, it.value);
         take_message(server, it.value, batch);
     }
     batch->is_reading = false;

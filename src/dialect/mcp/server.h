@@ -54,6 +54,7 @@ typedef struct McpOffer {
     bool prompts;
     bool completions;
     bool logging;
+    bool lists_change; /* mcp_server_list_changed may be called */
 } McpOffer;
 
 /* Where messages go, one at a time: begin, append to *ret, commit or abort. A transport's writer

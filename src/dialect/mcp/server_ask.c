@@ -7,6 +7,8 @@
  */
 #include "dialect/mcp/server_internal.h"
 
+#include <stdio.h>
+
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/limits.h"
@@ -68,16 +70,51 @@ static int send_input_required(McpRequest *request, const CallResult *result, Sp
     return mcp_out_end(&out, r);
 }
 
+/* What each question is and must be answered with; copied to scratch by way of server->text. */
+static int write_asked(McpServer *server, const CallResult *result, Span *ret)
+{
+    JsonWriter w;
+    int r;
+
+    json_writer_init(&w, &server->text, JSON_STYLE_COMPACT);
+    json_write_object(&w);
+    for (size_t i = 0; i < result->n_asks; i++) {
+        const CallAsk *ask = &result->asks[i];
+
+        json_write_key(&w, ask->key);
+        json_write_object(&w);
+        json_write_key(&w, SPAN("kind"));
+        json_write_string(&w, mcp_ask_kind_name(ask->kind));
+        if (ask->kind == CALL_ASK_FORM && ask->schema.n > 0) {
+            json_write_key(&w, SPAN("schema"));
+            json_write_raw(&w, ask->schema);
+        }
+        json_write_end_object(&w);
+    }
+    json_write_end_object(&w);
+    r = json_writer_finish(&w);
+    if (r == 0) {
+        *ret = arena_copy(&server->scratch, bytes_span(&server->text));
+        r = ret->p == NULL ? -ENOMEM : 0;
+    }
+    bytes_clear(&server->text);
+    return r;
+}
+
 /* Into server->text. */
 static int seal_state(McpRequest *request, const CallResult *result)
 {
     McpServer *server = request->server;
     McpStateBinding binding = binding_of(request);
     JsonValue inputs = request->call.inputs;
-    int r = mcp_state_seal(&server->text, &server->scratch, server->config.sealer, &binding,
-                           mcp_expiry_ms(server),
-                           inputs.node == NULL ? SPAN_NULL : json_span(inputs), result->state);
+    McpStateParts parts = {.answers = inputs.node == NULL ? SPAN_NULL : json_span(inputs),
+                           .own = result->state};
+    int r = write_asked(server, result, &parts.asked);
 
+    if (r == 0) {
+        r = mcp_state_seal(&server->text, &server->scratch, server->config.sealer, &binding,
+                           mcp_expiry_ms(server), &parts);
+    }
     arena_reset(&server->scratch, LIMIT_KEEP_BYTES);
     return r > 0 ? MCP_OUT_E_FULL : err_pass(r);
 }
@@ -104,132 +141,9 @@ static void ask_modern(McpRequest *request, const CallResult *result)
     mcp_request_end(request);
 }
 
-/* An object of objects. */
-static bool take_responses(McpServer *server, const McpInbound *in, JsonValue *ret)
-{
-    if (!mcp_take_object(server, in, in->params, SPAN("inputResponses"), "params.inputResponses",
-                         false, ret)) {
-        return false;
-    }
-    if (ret->node == NULL) {
-        return true;
-    }
-    for (JsonIter it = json_iter(*ret); json_iter_next(&it);) {
-        if (json_kind(it.value) != JSON_OBJECT) {
-            mcp_refuse(server, in, MCP_ERROR_INVALID_PARAMS,
-                       "params.inputResponses must hold objects only");
-            return false;
-        }
-    }
-    return true;
-}
-
-/* False if the request was refused. */
-static bool open_state(McpServer *server, const McpInbound *in, const McpStateBinding *binding,
-                       Span text, Span *ret_answers, Span *ret_state)
-{
-    int r = mcp_state_open(&server->arena, server->config.sealer, binding, server->now_ms, text,
-                           ret_answers, ret_state);
-
-    if (r == MCP_STATE_E_FORGED) {
-        mcp_refuse(server, in, MCP_ERROR_INVALID_PARAMS,
-                   "params.requestState is not what this server gave for this request");
-    } else if (r == MCP_STATE_E_EXPIRED) {
-        mcp_refuse(server, in, MCP_ERROR_INVALID_PARAMS, "params.requestState has expired");
-    } else if (r == MCP_STATE_E_TOO_LARGE) {
-        mcp_refuse(server, in, MCP_ERROR_INVALID_PARAMS, "params.requestState is too large");
-    } else {
-        mcp_server_fail(server, err_fold(r));
-    }
-    return r == 0;
-}
-
-/* Members of object, but those that `except` (may be none) has, too. */
-static int write_members(JsonWriter *w, Arena *arena, JsonValue object, JsonValue except)
-{
-    JsonValue unused;
-
-    for (JsonIter it = json_iter(object); json_iter_next(&it);) {
-        Span key;
-        int r = json_string(it.key, arena, &key);
-
-        if (r != 0) {
-            return err_fold(r);
-        }
-        if (except.node == NULL || !json_get(except, key, &unused)) {
-            json_write_key(w, key);
-            json_write_raw(w, json_span(it.value));
-        }
-    }
-    return 0;
-}
-
-/* The answers of earlier rounds and the new ones, which count where both have one. */
-static int merge_answers(McpServer *server, JsonValue older, JsonValue newer, Span *ret)
-{
-    JsonWriter w;
-    int r;
-
-    json_writer_init(&w, &server->text, JSON_STYLE_COMPACT);
-    json_write_object(&w);
-    r = write_members(&w, &server->arena, older, newer);
-    if (r == 0) {
-        r = write_members(&w, &server->arena, newer, JSON_VALUE_NULL);
-    }
-    json_write_end_object(&w);
-    if (r == 0) {
-        r = json_writer_finish(&w);
-    }
-    if (r == 0) {
-        *ret = arena_copy(&server->arena, bytes_span(&server->text));
-        r = ret->p == NULL ? -ENOMEM : 0;
-    }
-    bytes_clear_keep(&server->text, LIMIT_KEEP_BYTES);
-    /* Room is enough for a whole message and a whole state. */
-    return err_fold(r);
-}
-
-bool mcp_take_inputs(McpServer *server, const McpInbound *in, Span method, Span target,
-                     JsonValue arguments, JsonValue *ret_inputs, Span *ret_state)
-{
-    McpStateBinding binding = {.method = method, .target = target, .arguments = arguments};
-    JsonValue responses = JSON_VALUE_NULL;
-    Span text = SPAN_NULL;
-    Span answers = SPAN_NULL;
-    JsonDoc doc;
-    int r = 0;
-
-    if (!take_responses(server, in, &responses) ||
-        !mcp_take_string(server, in, in->params, SPAN("requestState"), "params.requestState", false,
-                         &text)) {
-        return false;
-    }
-    if (text.p != NULL && !open_state(server, in, &binding, text, &answers, ret_state)) {
-        return false;
-    }
-    if (answers.n == 0) {
-        *ret_inputs = responses;
-        return true;
-    }
-    /* It was one JSON object when we sealed it. */
-    r = json_parse(&doc, &server->arena, answers.p, answers.n, NULL, NULL);
-    if (r == 0 && responses.node != NULL) {
-        r = merge_answers(server, json_root(&doc), responses, &answers);
-        if (r == 0) {
-            r = json_parse(&doc, &server->arena, answers.p, answers.n, NULL, NULL);
-        }
-    }
-    if (r != 0) {
-        mcp_server_fail(server, err_fold(r));
-        return false;
-    }
-    *ret_inputs = json_root(&doc);
-    return true;
-}
-
 /* Legacy. */
 
-/* Keys and state must be here when the provider has long forgotten them. */
+/* Keys, schemas and state must be here when the provider has long forgotten them. */
 static int keep_asks(McpRequest *request, const CallResult *result)
 {
     McpServer *server = request->server;
@@ -268,15 +182,21 @@ static int send_question(McpRequest *request, const CallAsk *ask)
     McpServer *server = request->server;
     McpQuestion *question = &request->questions[request->n_questions];
     McpOut out;
-    int r = bytes_append_span(&request->question_words, ask->key);
+    Bytes *words = &request->question_words;
+    Span schema = ask->kind == CALL_ASK_FORM ? ask->schema : SPAN_NULL;
+    int r = bytes_append_span(words, ask->key);
 
+    if (r == 0) {
+        r = bytes_append_span(words, schema);
+    }
     if (r != 0) {
         return r > 0 ? MCP_OUT_E_FULL : err_pass(r);
     }
     *question = (McpQuestion){.id = server->last_question + 1,
                               .kind = ask->kind,
-                              .key_at = request->question_words.n - ask->key.n,
-                              .n_key = ask->key.n};
+                              .key_at = words->n - schema.n - ask->key.n,
+                              .n_key = ask->key.n,
+                              .n_schema = schema.n};
     r = mcp_out_begin(&out, server, NULL, true);
     if (r == 0) {
         r = mcp_render_ask(out.bytes, request->revision, question->id, ask);
@@ -357,12 +277,17 @@ void mcp_unask(McpRequest *request, Span reason)
     request->n_questions = 0;
 }
 
+static Span question_key(const McpRequest *request, const McpQuestion *question)
+{
+    return span_make(request->question_words.data + question->key_at, question->n_key);
+}
+
 /* Adds `"key":answer` to the object of answers; of equal keys the last counts. 0, -ENOMEM,
  * BYTES_E_FULL; then the answers are as they were. */
 static int add_answer(McpRequest *request, const McpQuestion *question, Span answer)
 {
     Bytes *answers = &request->answers;
-    Span key = span_make(request->question_words.data + question->key_at, question->n_key);
+    Span key = question_key(request, question);
     size_t n_before = answers->n;
     JsonWriter w;
     int r;
@@ -433,30 +358,47 @@ static McpRequest *find_question(McpServer *server, uint64_t id, McpQuestion **r
 }
 
 /* A sampling or roots request that the client would not or could not serve. */
-static void end_refused(McpServer *server, McpRequest *request, const JsonrpcMessage *message)
+static void end_refused(McpServer *server, McpRequest *request, JsonValue error)
 {
-    Span why = SPAN("the client's answer is not an object");
+    Span why = SPAN("the client refused");
     JsonValue text;
 
-    if (message->error.node != NULL) {
-        why = SPAN("the client refused");
-        if (json_get(message->error, SPAN("message"), &text) && json_kind(text) == JSON_STRING) {
-            int r = json_string(text, &server->arena, &why);
+    if (json_get(error, SPAN("message"), &text) && json_kind(text) == JSON_STRING) {
+        int r = json_string(text, &server->arena, &why);
 
-            mcp_server_fail(server, err_fold(r));
-        }
+        mcp_server_fail(server, err_fold(r));
     }
     mcp_unask(request, SPAN("another question of the same call was refused"));
     end_with(request, CALL_ERROR_CANNOT_ASK, why);
+}
+
+static void end_malformed(McpRequest *request, const McpQuestion *question,
+                          const McpProblem *problem)
+{
+    Span key = question_key(request, question);
+    char why[MCP_REFUSAL_BYTES];
+
+    (void)snprintf(why, sizeof(why), "the client's answer to '%.*s' is malformed: %s",
+                   (int)(key.n < MCP_NAME_BYTES ? key.n : MCP_NAME_BYTES), key.p, problem->text);
+    mcp_unask(request, SPAN("another answer for the same call was malformed"));
+    end_with(request, CALL_ERROR_CANNOT_ASK, span_from_str(why));
+}
+
+static void end_too_large(McpServer *server, McpRequest *request, int r)
+{
+    mcp_server_fail(server, r < 0 ? r : 0);
+    mcp_unask(request, SPAN("the answers are too large"));
+    end_with(request, CALL_ERROR_TOO_LARGE, SPAN("the client's answers are too large"));
 }
 
 void mcp_take_answer(McpServer *server, const JsonrpcMessage *message)
 {
     McpQuestion *question = NULL;
     McpRequest *request;
+    McpProblem problem;
     Span answer;
     uint64_t id;
-    int r;
+    int r = 0;
 
     if (message->id.node == NULL || json_uint64(message->id, &id) != 0) {
         return;
@@ -467,19 +409,27 @@ void mcp_take_answer(McpServer *server, const JsonrpcMessage *message)
     }
     question->is_answered = true;
     request->n_unanswered--;
-    if (message->error.node == NULL && json_kind(message->result) == JSON_OBJECT) {
+    if (message->error.node == NULL) {
+        const char *schema = request->question_words.data + question->key_at + question->n_key;
+
         answer = json_span(message->result);
+        r = mcp_answer_check(question->kind, span_make(schema, question->n_schema), message->result,
+                             &problem);
     } else if (is_elicitation(question->kind)) {
         answer = SPAN("{\"action\":\"cancel\"}");
     } else {
-        end_refused(server, request, message);
+        end_refused(server, request, message->error);
         return;
     }
-    r = add_answer(request, question, answer);
+    if (r == MCP_ANSWER_E_MALFORMED) {
+        end_malformed(request, question, &problem);
+        return;
+    }
+    if (r == 0) {
+        r = add_answer(request, question, answer);
+    }
     if (r != 0) {
-        mcp_server_fail(server, r < 0 ? r : 0);
-        mcp_unask(request, SPAN("the answers are too large"));
-        end_with(request, CALL_ERROR_TOO_LARGE, SPAN("the client's answers are too large"));
+        end_too_large(server, request, r);
     } else if (request->n_unanswered == 0) {
         resume(request);
     }

@@ -192,9 +192,8 @@ static void open_call(McpServer *server, const McpInbound *in, Span method, cons
     request->method = method;
     request->revision = in->revision;
     request->is_bare = is_bare;
-    request->batch = in->batch;
     if (in->batch != NULL) {
-        in->batch->n_open++;
+        mcp_batch_join(in->batch, request);
     }
     call = &request->call;
     call->door = &door;

@@ -4,8 +4,11 @@
  *     server.c           life, receiving, events
  *     server_output.c    one message out, batches
  *     server_methods.c   from an envelope to its method; what is answered at once
+ *     server_meta.c      the era of a request, and what its `_meta` says
  *     server_calls.c     requests that become calls
- *     server_ask.c       questions to the client
+ *     server_ask.c       questions to the client; answers of the legacy eras
+ *     server_inputs.c    answers of the modern era
+ *     server_answer.c    what an answer must look like
  *     server_listen.c    who is told of changes
  *
  * Thread: loop.
@@ -25,8 +28,10 @@ struct McpBatch {
     McpLink link;
     Bytes out; /* "[" and the answers so far */
     size_t n_answers;
-    size_t n_open;     /* requests whose answer is to come */
-    size_t max_result; /* out may grow so far by results; what is above it is kept for errors */
+    size_t n_open;   /* requests whose answer is to come, */
+    size_t n_ids;    /* and the bytes of their ids */
+    size_t n_unread; /* messages that have not been looked at, */
+    size_t n_text;   /* and their bytes */
     bool is_reading;
 };
 
@@ -42,7 +47,9 @@ struct McpServer {
     unsigned can;
     CallLogLevel log_level;
     McpOffer announced;
-    Map subscribed; /* URI → NULL */
+    Map subscribed; /* URI → not NULL if it changed before the client was ready to hear it */
+    size_t n_subscribed_bytes; /* of the URIs in it */
+    bool has_changed[3];       /* by McpListKind; likewise */
 
     McpRequests requests;
     McpLink events; /* requests whose `turn` it is to be fetched */
@@ -94,13 +101,19 @@ typedef struct McpOut {
     size_t max_end; /* the message may not reach further */
 } McpOut;
 
-/* batch may be NULL: then the message goes to the sink. 0, MCP_OUT_E_FULL, MCP_OUT_E_CLOSED, or a
- * negative errno, to be handed to end, as what rendering returned is. */
+/* batch may be NULL: then the message goes to the sink. is_result: of an open request, and of any
+ * size; in a batch it must leave room for an error for every other. 0, MCP_OUT_E_FULL,
+ * MCP_OUT_E_CLOSED, or a negative errno, to be handed to end, as what rendering returned is. */
 int mcp_out_begin(McpOut *out, McpServer *server, McpBatch *batch, bool is_result);
 int mcp_out_end(McpOut *out, int r);
 
 /* The session cannot go on; r as from mcp_out_end. Only the first is kept; CLOSED is none. */
 void mcp_server_fail(McpServer *server, int r);
+
+/* A sentence that names a field, a method or an answer; longer ones are cut. So much of a name that
+ * the client chose is in it. */
+#define MCP_REFUSAL_BYTES 320
+#define MCP_NAME_BYTES    ((size_t)100)
 
 /* Answers that need no provider. `what` is a sentence. */
 void mcp_answer_error(McpServer *server, McpBatch *batch, Span id, int code, Span message);
@@ -112,14 +125,22 @@ McpReply mcp_reply_to(const McpServer *server, const McpInbound *in);
 /* The answer to an open request. What does not fit is replaced by CALL_ERROR_TOO_LARGE. */
 McpReply mcp_reply_to_request(const McpRequest *request);
 void mcp_answer_result(McpRequest *request, const CallResult *result);
+
+/* A message that does not fit is left out, and call_error_text stands for it; so with none. */
 void mcp_answer_call_error(McpRequest *request, CallError error, Span message);
 
 /* The request is over, answered or not: takes it out of its batch, too. */
 void mcp_request_end(McpRequest *request);
 
-/* 0, -ENOMEM. n: bytes of the message that holds it, n_messages in it. */
-int mcp_batch_new(McpServer *server, size_t n, size_t n_messages, McpBatch **ret);
+/* 0, -ENOMEM. messages: an array. */
+int mcp_batch_new(McpServer *server, JsonValue messages, McpBatch **ret);
 McpBatch *mcp_batch_free(McpBatch *batch);
+
+/* The next message of it is looked at now. */
+void mcp_batch_read(McpBatch *batch, JsonValue message);
+
+/* The request's answer will be part of it. */
+void mcp_batch_join(McpBatch *batch, McpRequest *request);
 
 /* Sends the batch and frees it if nothing is missing. */
 void mcp_batch_settle(McpServer *server, McpBatch *batch);
@@ -129,15 +150,23 @@ void mcp_batch_settle(McpServer *server, McpBatch *batch);
 /* Serves one request whose envelope is sound. */
 void mcp_serve_request(McpServer *server, const JsonrpcMessage *message, McpBatch *batch);
 
-/* CALL_CAN_* that a capabilities object declares. */
-unsigned mcp_client_can(JsonValue capabilities, McpRevision revision);
-
 /* For the checks of params: false if the member is wrong; the request is then refused with a
  * message that says `path`. *ret keeps its value where an optional member is absent. */
 bool mcp_take_string(McpServer *server, const McpInbound *in, JsonValue object, Span name,
                      const char *path, bool is_required, Span *ret);
 bool mcp_take_object(McpServer *server, const McpInbound *in, JsonValue object, Span name,
                      const char *path, bool is_required, JsonValue *ret);
+
+/* server_meta.c */
+
+/* How an error names a member of `_meta`. */
+#define MCP_META_PATH(name) "params._meta[\"io.modelcontextprotocol/" name "\"]"
+
+/* Decides the era and reads `_meta`. False if the request was refused. */
+bool mcp_take_meta(McpServer *server, McpInbound *in);
+
+/* CALL_CAN_* that a capabilities object declares. */
+unsigned mcp_client_can(JsonValue capabilities, McpRevision revision);
 
 /* server_calls.c */
 
@@ -156,16 +185,40 @@ void mcp_take_answer(McpServer *server, const JsonrpcMessage *message);
 /* Takes back what is still unanswered. */
 void mcp_unask(McpRequest *request, Span reason);
 
+/* server_inputs.c */
+
 /* What a modern client brings back: *ret_inputs and *ret_state live in the session's arena. False
  * if the request was refused. */
 bool mcp_take_inputs(McpServer *server, const McpInbound *in, Span method, Span target,
                      JsonValue arguments, JsonValue *ret_inputs, Span *ret_state);
+
+/* server_answer.c */
+
+enum {
+    MCP_ANSWER_E_MALFORMED = 1,
+};
+
+/* What is wrong with an answer: "/content/name: expected string, got number". */
+typedef struct McpProblem {
+    char text[192];
+} McpProblem;
+
+/* Is it an answer to a question of that kind? schema: of a form, JSON; empty, or none that can be
+ * compiled: the content may be any object. 0, MCP_ANSWER_E_MALFORMED with *problem set, -ENOMEM. */
+int mcp_answer_check(CallAskKind kind, Span schema, JsonValue answer, McpProblem *problem);
+
+/* The names of kinds, as the requestState has them. False if it is none. */
+Span mcp_ask_kind_name(CallAskKind kind);
+bool mcp_ask_kind_parse(JsonValue name, CallAskKind *ret);
 
 /* server_listen.c */
 
 void mcp_serve_listen(McpServer *server, const McpInbound *in);
 void mcp_serve_unsubscribe(McpServer *server, const McpInbound *in);
 void mcp_listen_forget(McpRequest *listen);
+
+/* The client is ready, which happens once: tells it what has changed since `initialize`. */
+void mcp_tell_changes(McpServer *server);
 
 /* The URI may be added to the legacy subscriptions. 0, -ENOMEM, MAP_E_FULL. */
 int mcp_subscribe(McpServer *server, Span uri);

@@ -21,14 +21,22 @@ static bool is_offered(const McpOffer *offer, McpListKind kind)
         [MCP_LIST_PROMPTS] = offer->prompts,
     };
 
-    return offered[kind];
+    return offer->lists_change && offered[kind];
 }
 
 int mcp_subscribe(McpServer *server, Span uri)
 {
-    int r = map_add(&server->subscribed, uri, NULL);
+    int r;
 
-    return r == MAP_E_EXISTS ? 0 : r;
+    if (map_find(&server->subscribed, uri, NULL)) {
+        return 0;
+    }
+    if (uri.n > LIMIT_MCP_SUBSCRIBED_BYTES - server->n_subscribed_bytes) {
+        return MAP_E_FULL;
+    }
+    r = map_add(&server->subscribed, uri, NULL);
+    server->n_subscribed_bytes += r == 0 ? uri.n : 0;
+    return r;
 }
 
 /* The array of URIs, checked; node NULL if there is none. False if the request was refused. */
@@ -197,10 +205,32 @@ static void send_updated(McpServer *server, Span uri, Span subscription)
     end_notification(&out, r);
 }
 
+void mcp_tell_changes(McpServer *server)
+{
+    size_t cursor = 0;
+    void *has_changed;
+    Span uri;
+
+    for (size_t i = 0; i < TW_ARRAY_SIZE(server->has_changed); i++) {
+        if (server->has_changed[i]) {
+            send_list_changed(server, (McpListKind)i, SPAN_NULL);
+        }
+    }
+    while (map_next(&server->subscribed, &cursor, &uri, &has_changed)) {
+        if (has_changed != NULL) {
+            send_updated(server, uri, SPAN_NULL);
+        }
+    }
+}
+
 void mcp_server_list_changed(McpServer *server, McpListKind kind)
 {
-    if (server->state == MCP_STATE_READY && is_offered(&server->announced, kind)) {
-        send_list_changed(server, kind, SPAN_NULL);
+    if (is_offered(&server->announced, kind)) {
+        if (server->state == MCP_STATE_READY) {
+            send_list_changed(server, kind, SPAN_NULL);
+        } else if (server->state == MCP_STATE_INITIALIZING) {
+            server->has_changed[kind] = true;
+        }
     }
     for (McpLink *at = server->listens.next; at != &server->listens; at = at->next) {
         McpRequest *listen = MCP_LINK_OWNER(at, McpRequest, link);
@@ -225,6 +255,8 @@ void mcp_server_resource_updated(McpServer *server, Span uri)
 {
     if (server->state == MCP_STATE_READY && map_find(&server->subscribed, uri, NULL)) {
         send_updated(server, uri, SPAN_NULL);
+    } else if (server->state == MCP_STATE_INITIALIZING) {
+        (void)map_replace(&server->subscribed, uri, server);
     }
     for (McpLink *at = server->listens.next; at != &server->listens; at = at->next) {
         McpRequest *listen = MCP_LINK_OWNER(at, McpRequest, link);

@@ -4,8 +4,9 @@
  *
  *     an id that is open already                               -32600
  *     `_meta` names a protocol version: the modern era
- *         in a batch                                           -32600
+ *         what it names is not a string                        -32602
  *         any version but 2026-07-28, whatever the method      -32022
+ *         in a batch                                           -32600
  *         other members of `_meta`                             -32602
  *     shutting down, and the method is not a legacy ping       -32600, an invalid transition
  *     legacy, no session yet, not initialize and not ping      -32602, names the versions
@@ -17,10 +18,6 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "base/limits.h"
-
-#define META(name)      SPAN("io.modelcontextprotocol/" name)
-#define META_PATH(name) "params._meta[\"io.modelcontextprotocol/" name "\"]"
 
 enum {
     ERA_LEGACY = 1u << 0,
@@ -85,38 +82,6 @@ bool mcp_take_object(McpServer *server, const McpInbound *in, JsonValue object, 
     return true;
 }
 
-static bool has_object(JsonValue object, Span name)
-{
-    JsonValue v;
-
-    return json_get(object, name, &v) && json_kind(v) == JSON_OBJECT;
-}
-
-unsigned mcp_client_can(JsonValue capabilities, McpRevision revision)
-{
-    unsigned can = 0;
-    JsonValue elicitation;
-
-    if (capabilities.node == NULL) {
-        return 0;
-    }
-    can |= has_object(capabilities, SPAN("sampling")) ? CALL_CAN_SAMPLE : 0u;
-    can |= has_object(capabilities, SPAN("roots")) ? CALL_CAN_ROOTS : 0u;
-    if (revision < MCP_2025_06_18 || !has_object(capabilities, SPAN("elicitation"))) {
-        return can;
-    }
-    (void)json_get(capabilities, SPAN("elicitation"), &elicitation);
-    if (revision < MCP_2025_11_25) {
-        return can | CALL_CAN_FORM;
-    }
-    can |= has_object(elicitation, SPAN("url")) ? CALL_CAN_URL : 0u;
-    /* An empty object is what older clients send, and they mean forms. */
-    if (has_object(elicitation, SPAN("form")) || (can & CALL_CAN_URL) == 0) {
-        can |= CALL_CAN_FORM;
-    }
-    return can;
-}
-
 static void answer_empty(McpServer *server, const McpInbound *in)
 {
     McpReply reply = mcp_reply_to(server, in);
@@ -148,7 +113,8 @@ static void refuse_transition(McpServer *server, const McpInbound *in)
 
     mcp_refuse_format(server, in, MCP_ERROR_INVALID_REQUEST,
                       "invalid transition: %.*s in state %s%s",
-                      (int)(method.n < 100 ? method.n : 100), method.p, state_name(server->state),
+                      (int)(method.n < MCP_NAME_BYTES ? method.n : MCP_NAME_BYTES), method.p,
+                      state_name(server->state),
                       server->state == MCP_STATE_SHUTTING ? ": the server is shutting down" : "");
 }
 
@@ -232,7 +198,10 @@ void mcp_serve_unsubscribe(McpServer *server, const McpInbound *in)
     Span uri;
 
     if (mcp_take_string(server, in, in->params, SPAN("uri"), "params.uri", true, &uri)) {
-        (void)map_remove(&server->subscribed, uri);
+        if (map_find(&server->subscribed, uri, NULL)) {
+            server->n_subscribed_bytes -= uri.n;
+            (void)map_remove(&server->subscribed, uri);
+        }
         answer_empty(server, in);
     }
 }
@@ -287,140 +256,49 @@ static const Method *find_method(Span name, unsigned era, const McpOffer *offer)
     return NULL;
 }
 
-/* progressToken, in both eras. */
-static bool take_token(McpServer *server, McpInbound *in, JsonValue meta)
+/* "2024-11-05, …": those that begin with initialize. */
+typedef struct Versions {
+    char text[16 * MCP_N_REVISIONS];
+} Versions;
+
+static Versions legacy_versions(void)
 {
-    JsonValue token;
+    Versions versions;
+    size_t n = 0;
 
-    if (!json_get(meta, SPAN("progressToken"), &token)) {
-        return true;
+    for (int i = 0; i <= MCP_NEWEST_LEGACY; i++) {
+        n += (size_t)snprintf(versions.text + n, sizeof(versions.text) - n, "%s%s",
+                              i == 0 ? "" : ", ", mcp_revision_text((McpRevision)i).p);
     }
-    if (json_kind(token) != JSON_STRING &&
-        (json_kind(token) != JSON_NUMBER || !json_number_is_whole(token))) {
-        mcp_refuse(server, in, MCP_ERROR_INVALID_PARAMS,
-                   "params._meta.progressToken must be a string or an integer");
-        return false;
-    }
-    in->token = json_span(token);
-    return true;
-}
-
-static bool take_client_info(McpServer *server, McpInbound *in, JsonValue meta)
-{
-    JsonValue info = JSON_VALUE_NULL;
-    Span text;
-
-    if (!mcp_take_object(server, in, meta, META("clientInfo"), META_PATH("clientInfo"), false,
-                         &info)) {
-        return false;
-    }
-    return info.node == NULL || (mcp_take_string(server, in, info, SPAN("name"),
-                                                 META_PATH("clientInfo") ".name", true, &text) &&
-                                 mcp_take_string(server, in, info, SPAN("version"),
-                                                 META_PATH("clientInfo") ".version", true, &text));
-}
-
-/* What every request of the modern era must say about itself. False if it was refused. */
-static bool take_modern_meta(McpServer *server, McpInbound *in, JsonValue meta)
-{
-    JsonValue capabilities = JSON_VALUE_NULL;
-    Span level = SPAN_NULL;
-
-    if (!mcp_take_object(server, in, meta, META("clientCapabilities"),
-                         META_PATH("clientCapabilities"), true, &capabilities) ||
-        !take_client_info(server, in, meta) ||
-        !mcp_take_string(server, in, meta, META("logLevel"), META_PATH("logLevel"), false,
-                         &level)) {
-        return false;
-    }
-    in->can = mcp_client_can(capabilities, in->revision);
-    in->log_level = CALL_LOG_NONE;
-    if (level.p != NULL && !call_log_level_parse(level, &in->log_level)) {
-        mcp_refuse(server, in, MCP_ERROR_INVALID_PARAMS,
-                   META_PATH("logLevel") " is not a level of logging");
-        return false;
-    }
-    return true;
-}
-
-/* The version that a modern request names. False if it was refused. */
-static bool take_version(McpServer *server, const McpInbound *in, JsonValue version)
-{
-    Span text = SPAN_NULL;
-    McpOut out;
-    int r = json_string(version, &server->arena, &text);
-
-    if (r < 0) {
-        mcp_server_fail(server, r);
-        return false;
-    }
-    if (r == JSON_E_KIND) {
-        /* Whatever it is, it is no version of ours; enough of it to be recognised is told back. */
-        text = json_span(version);
-        text.n = text.n < 64 ? text.n : 64;
-    } else if (span_equals(text, mcp_revision_text(MCP_FIRST_MODERN))) {
-        return true;
-    }
-    r = mcp_out_begin(&out, server, in->batch, false);
-    if (r == 0) {
-        r = mcp_render_unsupported_version(out.bytes, jsonrpc_id_text(in->message), text);
-    }
-    mcp_server_fail(server, mcp_out_end(&out, r));
-    return false;
-}
-
-/* Decides the era and reads `_meta`. False if the request was refused. */
-static bool take_meta(McpServer *server, McpInbound *in)
-{
-    JsonValue meta = JSON_VALUE_NULL;
-    JsonValue version;
-
-    in->revision = server->revision;
-    in->log_level = server->log_level;
-    in->can = server->can;
-    if (in->params.node == NULL) {
-        return true;
-    }
-    if (!mcp_take_object(server, in, in->params, SPAN("_meta"), "params._meta", false, &meta)) {
-        return false;
-    }
-    if (meta.node == NULL) {
-        return true;
-    }
-    if (json_get(meta, META("protocolVersion"), &version)) {
-        in->revision = MCP_FIRST_MODERN;
-        if (in->batch != NULL) {
-            mcp_refuse(server, in, MCP_ERROR_INVALID_REQUEST,
-                       "a request that names its protocol version must not be in a batch");
-            return false;
-        }
-        if (!take_version(server, in, version) || !take_modern_meta(server, in, meta)) {
-            return false;
-        }
-    }
-    return take_token(server, in, meta);
+    return versions;
 }
 
 static void refuse_no_session(McpServer *server, const McpInbound *in)
 {
-    char versions[16 * MCP_N_REVISIONS];
-    size_t n = 0;
+    Versions versions = legacy_versions();
 
-    for (int i = 0; i <= MCP_NEWEST_LEGACY; i++) {
-        n += (size_t)snprintf(versions + n, sizeof(versions) - n, "%s%s", i == 0 ? "" : ", ",
-                              mcp_revision_text((McpRevision)i).p);
-    }
     mcp_refuse_format(server, in, MCP_ERROR_INVALID_PARAMS,
-                      "no session: send initialize first (%s), or name %s in %s", versions,
-                      mcp_revision_text(MCP_FIRST_MODERN).p, META_PATH("protocolVersion"));
+                      "no session: send initialize first (%s), or name %s in %s", versions.text,
+                      mcp_revision_text(MCP_FIRST_MODERN).p, MCP_META_PATH("protocolVersion"));
 }
 
 static void refuse_method(McpServer *server, const McpInbound *in)
 {
     Span method = in->message->method;
+    Versions versions;
 
+    if (span_equals(method, SPAN("initialize"))) {
+        /* A client that sends both may be of either era: it learns how to go on in each. */
+        versions = legacy_versions();
+        mcp_refuse_format(server, in, MCP_ERROR_METHOD_NOT_FOUND,
+                          "Method not found: initialize in %s, which has none; without %s it opens "
+                          "a session of %s",
+                          mcp_revision_text(MCP_FIRST_MODERN).p, MCP_META_PATH("protocolVersion"),
+                          versions.text);
+        return;
+    }
     mcp_refuse_format(server, in, MCP_ERROR_METHOD_NOT_FOUND, "Method not found: %.*s",
-                      (int)(method.n < 100 ? method.n : 100), method.p);
+                      (int)(method.n < MCP_NAME_BYTES ? method.n : MCP_NAME_BYTES), method.p);
 }
 
 /* The method, once era and `_meta` are known. */
@@ -476,7 +354,7 @@ void mcp_serve_request(McpServer *server, const JsonrpcMessage *message, McpBatc
         return;
     }
     in.offer = server->config.offer(server->config.context);
-    if (!take_meta(server, &in)) {
+    if (!mcp_take_meta(server, &in)) {
         return;
     }
     if (!in.offer.logging) {

@@ -7,11 +7,11 @@
 #include "base/error.h"
 #include "base/limits.h"
 
-/* Room for one error in a batch, besides its id: our longest sentence has 300 bytes. */
-#define BATCH_ERROR_BYTES ((size_t)512)
-
-/* A sentence that names a field or a method; longer names are cut. */
-#define REFUSAL_BYTES 320
+/* Room for one error in a batch, besides its id. A call that is open ends with call_error_text at
+ * the longest; one that is refused at once with a sentence of MCP_REFUSAL_BYTES, of which
+ * MCP_NAME_BYTES may need six each. */
+#define BATCH_ERROR_BYTES   ((size_t)192)
+#define BATCH_REFUSAL_BYTES ((size_t)1024)
 
 void mcp_server_fail(McpServer *server, int r)
 {
@@ -21,13 +21,26 @@ void mcp_server_fail(McpServer *server, int r)
     server->error = r < 0 ? r : -ENOBUFS;
 }
 
+/* How far out may grow by the result of an open request. What is above is kept for the errors of
+ * the others, each of which must have an answer. */
+static size_t batch_max_result(const McpBatch *batch)
+{
+    size_t max = batch->out.max_bytes;
+    size_t kept = batch->n_text + batch->n_unread * BATCH_REFUSAL_BYTES + batch->n_ids;
+
+    if (batch->n_open > 1) {
+        kept += (batch->n_open - 1) * BATCH_ERROR_BYTES;
+    }
+    return kept < max ? max - kept : 0;
+}
+
 static int batch_begin(McpOut *out, McpBatch *batch, bool is_result)
 {
     int r = 0;
 
     out->bytes = &batch->out;
     out->start = batch->out.n;
-    out->max_end = is_result ? batch->max_result : batch->out.max_bytes;
+    out->max_end = is_result ? batch_max_result(batch) : batch->out.max_bytes;
     if (batch->n_answers > 0) {
         r = bytes_append_byte(&batch->out, ',');
     }
@@ -100,7 +113,7 @@ void mcp_refuse(McpServer *server, const McpInbound *in, int code, const char *w
 
 void mcp_refuse_format(McpServer *server, const McpInbound *in, int code, const char *format, ...)
 {
-    char text[REFUSAL_BYTES];
+    char text[MCP_REFUSAL_BYTES];
     va_list args;
 
     va_start(args, format);
@@ -145,16 +158,21 @@ static int answer_result(McpRequest *request, const CallResult *result, bool is_
 void mcp_answer_call_error(McpRequest *request, CallError error, Span message)
 {
     CallResult result = {.kind = CALL_RESULT_ERROR, .error = error, .message = message};
+    int r = MCP_OUT_E_FULL;
 
-    if (message.n == 0) {
-        result.message = span_from_str(call_error_text(error));
+    if (message.n > 0) {
+        r = answer_result(request, &result, true);
     }
-    mcp_server_fail(request->server, answer_result(request, &result, false));
+    if (r == MCP_OUT_E_FULL) {
+        result.message = span_from_str(call_error_text(error));
+        r = answer_result(request, &result, false);
+    }
+    mcp_server_fail(request->server, r);
 }
 
 void mcp_answer_result(McpRequest *request, const CallResult *result)
 {
-    int r = answer_result(request, result, result->kind != CALL_RESULT_ERROR);
+    int r = answer_result(request, result, true);
 
     if (r == MCP_OUT_E_FULL) {
         mcp_answer_call_error(request, CALL_ERROR_TOO_LARGE, SPAN_NULL);
@@ -168,17 +186,19 @@ void mcp_request_end(McpRequest *request)
     McpServer *server = request->server;
     McpBatch *batch = request->batch;
 
-    mcp_requests_close(&server->requests, request);
     if (batch != NULL) {
         batch->n_open--;
+        batch->n_ids -= request->id.n;
+    }
+    mcp_requests_close(&server->requests, request);
+    if (batch != NULL) {
         mcp_batch_settle(server, batch);
     }
 }
 
-int mcp_batch_new(McpServer *server, size_t n, size_t n_messages, McpBatch **ret)
+int mcp_batch_new(McpServer *server, JsonValue messages, McpBatch **ret)
 {
     size_t max = server->config.max_response_bytes;
-    size_t kept = n + n_messages * BATCH_ERROR_BYTES;
     McpBatch *batch = mem_alloc_array(1, sizeof(*batch));
 
     if (batch == NULL) {
@@ -187,7 +207,8 @@ int mcp_batch_new(McpServer *server, size_t n, size_t n_messages, McpBatch **ret
     mcp_link_init(&batch->link);
     /* The closing bracket is part of the message, too. */
     bytes_init(&batch->out, max > 0 ? max - 1 : 0);
-    batch->max_result = kept < max ? max - kept : 0;
+    batch->n_unread = json_count(messages);
+    batch->n_text = json_span(messages).n;
     batch->is_reading = true;
     if (bytes_append_byte(&batch->out, '[') != 0) {
         (void)mcp_batch_free(batch);
@@ -196,6 +217,22 @@ int mcp_batch_new(McpServer *server, size_t n, size_t n_messages, McpBatch **ret
     mcp_link_append(&server->batches, &batch->link);
     *ret = batch;
     return 0;
+}
+
+void mcp_batch_read(McpBatch *batch, JsonValue message)
+{
+    batch->n_unread--;
+    batch->n_text -= json_span(message).n;
+    if (batch->n_unread == 0) {
+        batch->n_text = 0; /* brackets and commas */
+    }
+}
+
+void mcp_batch_join(McpBatch *batch, McpRequest *request)
+{
+    request->batch = batch;
+    batch->n_open++;
+    batch->n_ids += request->id.n;
 }
 
 McpBatch *mcp_batch_free(McpBatch *batch)
@@ -221,7 +258,13 @@ void mcp_batch_settle(McpServer *server, McpBatch *batch)
         if (r == 0) {
             r = bytes_append_byte(out.bytes, ']');
         }
-        mcp_server_fail(server, mcp_out_end(&out, r));
+        r = mcp_out_end(&out, r);
+        if (r == MCP_OUT_E_FULL) {
+            mcp_answer_error(server, NULL, SPAN_NULL, MCP_ERROR_INTERNAL,
+                             SPAN("the answers of the batch are too large to be sent"));
+        } else {
+            mcp_server_fail(server, r);
+        }
     }
     (void)mcp_batch_free(batch);
 }

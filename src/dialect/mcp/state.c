@@ -2,8 +2,9 @@
  *
  *     1 byte     version
  *     8 bytes    expiry, ms
+ *     4 bytes    length of what was asked
  *     4 bytes    length of the answers
- *     …          answers, then the provider's state
+ *     …          what was asked, the answers, the provider's state
  *     32 bytes   code
  */
 #include "dialect/mcp/state.h"
@@ -15,14 +16,14 @@
 #include "base/limits.h"
 #include "json/writer.h"
 
-#define STATE_VERSION    1
-#define STATE_HEAD_BYTES 13
+#define STATE_VERSION    2
+#define STATE_HEAD_BYTES 17
 #define STATE_CODE_BYTES 32
 
 /* How long each of the four texts under the code is. */
 #define STATE_LENGTHS_BYTES 32
 
-/* What answers and state may take together: base64 makes four letters of three bytes. */
+/* What the parts may take together: base64 makes four letters of three bytes. */
 #define STATE_MAX_TEXTS (LIMIT_MCP_STATE_BYTES / 4 * 3 - STATE_HEAD_BYTES - STATE_CODE_BYTES)
 
 static void put_be(uint8_t *at, size_t n, uint64_t value)
@@ -88,43 +89,52 @@ static int state_code(const McpSealer *sealer, const McpStateBinding *binding, S
     }
 }
 
+static char *put_span(char *at, Span span)
+{
+    if (span.n > 0) {
+        memcpy(at, span.p, span.n);
+    }
+    return at + span.n;
+}
+
 /* Everything before the code into raw, which has room for it. */
-static size_t state_body(char *raw, int64_t expires_ms, Span answers, Span state)
+static size_t state_body(char *raw, int64_t expires_ms, const McpStateParts *parts)
 {
     uint8_t head[STATE_HEAD_BYTES];
-    size_t n = sizeof(head);
+    char *at;
 
     head[0] = STATE_VERSION;
     put_be(head + 1, 8, (uint64_t)expires_ms);
-    put_be(head + 9, 4, answers.n);
-    memcpy(raw, head, sizeof(head));
-    if (answers.n > 0) {
-        memcpy(raw + n, answers.p, answers.n);
-        n += answers.n;
-    }
-    if (state.n > 0) {
-        memcpy(raw + n, state.p, state.n);
-        n += state.n;
-    }
-    return n;
+    put_be(head + 9, 4, parts->asked.n);
+    put_be(head + 13, 4, parts->answers.n);
+    at = put_span(raw, span_make((const char *)head, sizeof(head)));
+    at = put_span(at, parts->asked);
+    at = put_span(at, parts->answers);
+    at = put_span(at, parts->own);
+    return (size_t)(at - raw);
 }
 
 int mcp_state_seal(Bytes *out, Arena *scratch, const McpSealer *sealer,
-                   const McpStateBinding *binding, int64_t expires_ms, Span answers, Span state)
+                   const McpStateBinding *binding, int64_t expires_ms, const McpStateParts *parts)
 {
     uint8_t code[STATE_CODE_BYTES];
+    size_t left = STATE_MAX_TEXTS;
+    const Span texts[] = {parts->asked, parts->answers, parts->own};
     char *raw;
     size_t n;
     int r;
 
-    if (answers.n > STATE_MAX_TEXTS || state.n > STATE_MAX_TEXTS - answers.n) {
-        return MCP_STATE_E_TOO_LARGE;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(texts); i++) {
+        if (texts[i].n > left) {
+            return MCP_STATE_E_TOO_LARGE;
+        }
+        left -= texts[i].n;
     }
-    raw = arena_alloc(scratch, STATE_HEAD_BYTES + answers.n + state.n + STATE_CODE_BYTES);
+    raw = arena_alloc(scratch, STATE_HEAD_BYTES + (STATE_MAX_TEXTS - left) + STATE_CODE_BYTES);
     if (raw == NULL) {
         return err_raise(-ENOMEM);
     }
-    n = state_body(raw, expires_ms, answers, state);
+    n = state_body(raw, expires_ms, parts);
     r = state_code(sealer, binding, span_make(raw, n), code);
     if (r == 0) {
         memcpy(raw + n, code, sizeof(code));
@@ -147,31 +157,33 @@ static bool code_equals(const uint8_t *a, const char *b)
 }
 
 /* Takes apart what has proved to be ours. */
-static int state_take(Arena *arena, Span body, int64_t now_ms, Span *ret_answers, Span *ret_state)
+static int state_take(Arena *arena, Span body, int64_t now_ms, McpStateParts *ret)
 {
-    uint64_t n_answers = get_be(body.p + 9, 4);
-    Span answers;
-    Span state;
+    uint64_t n_asked = get_be(body.p + 9, 4);
+    uint64_t n_answers = get_be(body.p + 13, 4);
+    uint64_t n_texts = body.n - STATE_HEAD_BYTES;
+    McpStateParts parts;
+    Span texts;
 
-    if (body.p[0] != STATE_VERSION || n_answers > body.n - STATE_HEAD_BYTES) {
+    if (body.p[0] != STATE_VERSION || n_asked > n_texts || n_answers > n_texts - n_asked) {
         return MCP_STATE_E_FORGED;
     }
     if (now_ms >= (int64_t)get_be(body.p + 1, 8)) {
         return MCP_STATE_E_EXPIRED;
     }
-    answers = arena_copy(arena, span_make(body.p + STATE_HEAD_BYTES, (size_t)n_answers));
-    state = arena_copy(arena, span_make(body.p + STATE_HEAD_BYTES + n_answers,
-                                        body.n - STATE_HEAD_BYTES - (size_t)n_answers));
-    if (answers.p == NULL || state.p == NULL) {
+    texts = arena_copy(arena, span_make(body.p + STATE_HEAD_BYTES, (size_t)n_texts));
+    if (texts.p == NULL) {
         return err_raise(-ENOMEM);
     }
-    *ret_answers = answers;
-    *ret_state = state;
+    parts.asked = span_make(texts.p, (size_t)n_asked);
+    parts.answers = span_make(texts.p + n_asked, (size_t)n_answers);
+    parts.own = span_make(texts.p + n_asked + n_answers, (size_t)(n_texts - n_asked - n_answers));
+    *ret = parts;
     return 0;
 }
 
 int mcp_state_open(Arena *arena, const McpSealer *sealer, const McpStateBinding *binding,
-                   int64_t now_ms, Span text, Span *ret_answers, Span *ret_state)
+                   int64_t now_ms, Span text, McpStateParts *ret)
 {
     CLEANUP(bytes_deinit) Bytes raw = BYTES_NULL;
     uint8_t code[STATE_CODE_BYTES];
@@ -197,5 +209,5 @@ int mcp_state_open(Arena *arena, const McpSealer *sealer, const McpStateBinding 
     if (!code_equals(code, raw.data + body.n)) {
         return MCP_STATE_E_FORGED;
     }
-    return state_take(arena, body, now_ms, ret_answers, ret_state);
+    return state_take(arena, body, now_ms, ret);
 }

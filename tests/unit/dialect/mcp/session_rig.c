@@ -222,6 +222,21 @@ static void run_ask(Call *call, CallAskKind kind)
     }
 }
 
+/* The form's schema cannot be compiled. */
+static void run_badform(Call *call)
+{
+    CallAsk ask = make_ask(CALL_ASK_FORM, SPAN("it"));
+    JsonValue v;
+
+    ask.schema = SPAN("{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\","
+                      "\"minLength\":-1}}}");
+    if (call_input(call, SPAN("it"), &v)) {
+        finish_inputs(call);
+    } else {
+        finish_ask(call, &ask, 1, SPAN("s"));
+    }
+}
+
 static void run_both(Call *call)
 {
     CallAsk asks[] = {make_ask(CALL_ASK_FORM, SPAN("a")), make_ask(CALL_ASK_ROOTS, SPAN("b\"q"))};
@@ -274,9 +289,10 @@ static void run_tool(Rig *rig, Call *call)
         const char *name;
         void (*run)(Call *call);
     } simple[] = {
-        {"echo", run_echo},   {"whole", run_whole},     {"steps", run_steps},
-        {"logs", run_logs},   {"big", run_big},         {"both", run_both},
-        {"twice", run_twice}, {"forever", run_forever}, {"bloat", run_bloat},
+        {"echo", run_echo},       {"whole", run_whole},     {"steps", run_steps},
+        {"logs", run_logs},       {"big", run_big},         {"both", run_both},
+        {"twice", run_twice},     {"forever", run_forever}, {"bloat", run_bloat},
+        {"badform", run_badform},
     };
     static const char *const asking[] = {"form", "url", "sample", "roots"};
 
@@ -439,7 +455,7 @@ void rig_serve(Rig *rig)
 
 void rig_init(Rig *rig)
 {
-    *rig = (Rig){.offer = {true, true, true, true, true}, .now_ms = 1000};
+    *rig = (Rig){.offer = {true, true, true, true, true, true}, .now_ms = 1000};
     rig->identity = (McpIdentity){.name = SPAN("rig"), .version = SPAN("1.0")};
     rig->sink = (McpSink){sink_begin, sink_commit, sink_abort, rig};
     rig->sealer = (McpSealer){seal, NULL};

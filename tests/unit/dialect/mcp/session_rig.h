@@ -10,6 +10,7 @@
  *     big        answers a text of arguments.n bytes
  *     form, url, sample, roots
  *                asks that, with the key "it" and the state "s"; then answers the inputs as text
+ *     badform    as form, with a schema that cannot be compiled
  *     both       asks a form "a" and the roots "b" at once
  *     twice      asks a form "a", then a form "b", each time with the state "round N"
  *     forever    asks the same form again and again

@@ -139,6 +139,66 @@ static void server_that_ends_or_stalls_after_refusing_the_probe_is_restarted(voi
     }
 }
 
+/* It has never said a word: 5 s of the probe and 60 s of `initialize` are enough. */
+static void server_that_never_answers_is_not_restarted(void **state)
+{
+    Wire wire;
+
+    (void)state;
+    wire_init(&wire, MCP_CLIENT_AUTO);
+    wire_start(&wire);
+    advance(&wire, LIMIT_MCP_PROBE_MS);
+    sent(&wire, PROBE(1) INITIALIZE(2));
+    advance(&wire, LIMIT_MCP_CLIENT_REQUEST_MS - 1);
+    events(&wire, "");
+    advance(&wire, 1);
+    events(&wire, "FAILED the server did not answer initialize in time\n");
+    wire_deinit(&wire);
+}
+
+static void time_of_a_request_bounds_the_probe_and_initialize(void **state)
+{
+    Wire wire;
+
+    (void)state;
+    wire_init(&wire, MCP_CLIENT_AUTO);
+    wire.config.request_timeout_ms = 300;
+    wire_start(&wire);
+    assert_int_equal(mcp_client_next_deadline(wire.client), 1300);
+    advance(&wire, 300);
+    sent(&wire, PROBE(1) INITIALIZE(2));
+    assert_int_equal(mcp_client_next_deadline(wire.client), 1600);
+    advance(&wire, 300);
+    events(&wire, "FAILED the server did not answer initialize in time\n");
+    wire_deinit(&wire);
+
+    /* A longer one leaves the probe as it is. */
+    wire_init(&wire, MCP_CLIENT_AUTO);
+    wire.config.request_timeout_ms = 2 * LIMIT_MCP_CLIENT_REQUEST_MS;
+    wire_start(&wire);
+    advance(&wire, LIMIT_MCP_PROBE_MS);
+    sent(&wire, PROBE(1) INITIALIZE(2));
+    assert_int_equal(mcp_client_next_deadline(wire.client),
+                     1000 + LIMIT_MCP_PROBE_MS + 2 * LIMIT_MCP_CLIENT_REQUEST_MS);
+    wire_deinit(&wire);
+}
+
+static void times_as_long_as_they_come_are_no_harm(void **state)
+{
+    Wire wire;
+
+    (void)state;
+    wire_init(&wire, MCP_CLIENT_AUTO);
+    wire.config.request_timeout_ms = INT64_MAX;
+    wire.config.probe_timeout_ms = INT64_MAX;
+    wire_start(&wire);
+    assert_int_equal(mcp_client_next_deadline(wire.client), 1000 + LIMIT_TIME_MS);
+    says(&wire, DISCOVERED(1));
+    (void)asks_for(&wire, "tools/list", "");
+    assert_int_equal(mcp_client_next_deadline(wire.client), 1000 + LIMIT_TIME_MS);
+    wire_deinit(&wire);
+}
+
 static void unsupported_version_never_leads_to_initialize(void **state)
 {
     Wire wire;
@@ -396,6 +456,9 @@ int main(void)
         cmocka_unit_test(server_that_ends_on_the_probe_is_restarted_once),
         cmocka_unit_test(server_that_ends_again_has_failed),
         cmocka_unit_test(server_that_ends_or_stalls_after_refusing_the_probe_is_restarted),
+        cmocka_unit_test(server_that_never_answers_is_not_restarted),
+        cmocka_unit_test(time_of_a_request_bounds_the_probe_and_initialize),
+        cmocka_unit_test(times_as_long_as_they_come_are_no_harm),
         cmocka_unit_test(unsupported_version_never_leads_to_initialize),
         cmocka_unit_test(unsupported_version_that_names_ours_is_tried_once_more),
         cmocka_unit_test(discovery_without_our_version_fails),

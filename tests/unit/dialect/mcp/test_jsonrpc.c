@@ -2,6 +2,8 @@
 
 #include "support/cmocka.h"
 
+#include <stdio.h>
+
 #include <string.h>
 
 #include "support/oom_sweep.h"
@@ -74,6 +76,26 @@ static void each_message_is_what_it_is(void **state)
         assert_span(jsonrpc_id_text(&message), cases[i].id);
         assert_span(message.method, cases[i].method);
         assert_int_equal(message.problem != NULL, message.kind == JSONRPC_INVALID);
+        arena_deinit(&arena);
+    }
+}
+
+static void an_id_is_not_as_long_as_a_message(void **state)
+{
+    char text[2 * JSONRPC_MAX_ID_BYTES];
+
+    (void)state;
+    for (int more = 0; more < 2; more++) {
+        JsonrpcMessage message;
+        Arena arena;
+
+        /* With its quotes, and one byte too many. */
+        (void)snprintf(text, sizeof(text), "{\"jsonrpc\":\"2.0\",\"method\":\"a\",\"id\":\"%0*d\"}",
+                       JSONRPC_MAX_ID_BYTES - 2 + more, 0);
+        arena_init(&arena, 65536);
+        assert_int_equal(jsonrpc_read(&message, parse(&arena, text), &arena), 0);
+        assert_int_equal(message.kind, more ? JSONRPC_INVALID : JSONRPC_REQUEST);
+        assert_int_equal(jsonrpc_id_text(&message).n, more ? 0 : JSONRPC_MAX_ID_BYTES);
         arena_deinit(&arena);
     }
 }
@@ -184,6 +206,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_message_is_what_it_is),
+        cmocka_unit_test(an_id_is_not_as_long_as_a_message),
         cmocka_unit_test(params_result_and_error_are_found),
         cmocka_unit_test(equal_ids_have_equal_keys),
         cmocka_unit_test(what_is_no_id_has_no_key),

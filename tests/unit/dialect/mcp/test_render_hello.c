@@ -2,8 +2,12 @@
 
 #include "unit/dialect/mcp/render_support.h"
 
-static const McpOffer everything = {
-    .tools = true, .resources = true, .prompts = true, .completions = true, .logging = true};
+static const McpOffer everything = {.tools = true,
+                                    .resources = true,
+                                    .prompts = true,
+                                    .completions = true,
+                                    .logging = true,
+                                    .lists_change = true};
 
 static Span initialize(Render *render, McpRevision revision, const McpOffer *offer,
                        const McpIdentity *identity)
@@ -83,10 +87,16 @@ static void each_offer_is_a_capability_of_its_own(void **state)
         McpOffer offer;
         const char *want;
     } cases[] = {
-        {{.tools = true}, "\"capabilities\":{\"tools\":{\"listChanged\":true}}"},
-        {{.resources = true},
+        {{.tools = true, .lists_change = true},
+         "\"capabilities\":{\"tools\":{\"listChanged\":true}}"},
+        {{.resources = true, .lists_change = true},
          "\"capabilities\":{\"resources\":{\"subscribe\":true,\"listChanged\":true}}"},
-        {{.prompts = true}, "\"capabilities\":{\"prompts\":{\"listChanged\":true}}"},
+        {{.prompts = true, .lists_change = true},
+         "\"capabilities\":{\"prompts\":{\"listChanged\":true}}"},
+        {{.tools = true}, "\"capabilities\":{\"tools\":{}}"},
+        {{.resources = true}, "\"capabilities\":{\"resources\":{\"subscribe\":true}}"},
+        {{.prompts = true}, "\"capabilities\":{\"prompts\":{}}"},
+        {{.lists_change = true}, "\"capabilities\":{}"},
         {{.completions = true}, "\"capabilities\":{\"completions\":{}}"},
         {{.logging = true}, "\"capabilities\":{\"logging\":{}}"},
     };

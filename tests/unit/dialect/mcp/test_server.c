@@ -183,6 +183,45 @@ static void legacy_subscriptions_are_bounded(void **state)
     expect(rig, MCP_2025_11_25, "resources/subscribe", "\"result\":{}");
 }
 
+static void subscribe_to_long_uri(Rig *rig, char letter, size_t n, const char *expected)
+{
+    static const char head[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/subscribe\","
+                               "\"params\":{\"uri\":\"test://";
+    char *text = malloc(n + sizeof(head) + 4);
+
+    assert_non_null(text);
+    memcpy(text, head, sizeof(head) - 1);
+    memset(text + sizeof(head) - 1, letter, n);
+    memcpy(text + sizeof(head) - 1 + n, "\"}}", 4);
+    assert_int_equal(rig_receive_text(rig, text), 0);
+    expect(rig, MCP_2025_11_25, "resources/subscribe", expected);
+    free(text);
+}
+
+static void long_subscriptions_are_bounded_by_their_bytes(void **state)
+{
+    Rig *rig = *state;
+
+    begin_session(rig, initialize_2025_11_25);
+    subscribe_to_long_uri(rig, 'a', LIMIT_MCP_SUBSCRIBED_BYTES / 2, "\"result\":{}");
+    subscribe_to_long_uri(rig, 'b', LIMIT_MCP_SUBSCRIBED_BYTES / 2, "\"code\":-32003");
+    subscribe_to_long_uri(rig, 'a', LIMIT_MCP_SUBSCRIBED_BYTES / 2, "\"result\":{}");
+    subscribe_to_long_uri(rig, 'c', LIMIT_MCP_SUBSCRIBED_BYTES / 4, "\"result\":{}");
+}
+
+/* A message that begins with head and ends with tail, so many bytes between them. */
+static void receive_filled(Rig *rig, const char *head, size_t n, const char *tail)
+{
+    size_t n_head = strlen(head);
+    char *text = malloc(n_head + n + strlen(tail) + 1);
+
+    memcpy(text, head, n_head);
+    memset(text + n_head, 'x', n);
+    memcpy(text + n_head + n, tail, strlen(tail) + 1);
+    assert_int_equal(rig_receive_text(rig, text), 0);
+    free(text);
+}
+
 static void batches_are_bounded(void **state)
 {
     Rig *rig = *state;
@@ -249,6 +288,71 @@ static void a_batch_keeps_room_for_errors(void **state)
     assert_non_null(message);
     assert_non_null(strstr(message, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\""));
     assert_non_null(strstr(message, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\""));
+}
+
+/* Ten that do not fit together: as many as do are results, the rest errors. */
+static void a_batch_replaces_only_what_does_not_fit(void **state)
+{
+    Rig *rig = *state;
+    const char *message;
+    char text[2048] = "[";
+    size_t n_results = 0;
+    size_t n_errors = 0;
+
+    rig->server = mcp_server_free(rig->server);
+    rig->config.max_response_bytes = 4000;
+    assert_int_equal(rig_open(rig), 0);
+    begin_session(rig, initialize_2025_03_26);
+    for (size_t i = 0; i < 10; i++) {
+        size_t at = strlen(text);
+
+        (void)snprintf(text + at, sizeof(text) - at,
+                       "%s{\"jsonrpc\":\"2.0\",\"id\":%zu,\"method\":\"tools/call\",\"params\":{"
+                       "\"name\":\"big\",\"arguments\":{\"n\":500}}}%s",
+                       i == 0 ? "" : ",", i, i == 9 ? "]" : "");
+    }
+    assert_int_equal(rig_receive_text(rig, text), 0);
+    assert_int_equal(mcp_server_error(rig->server), 0);
+    message = rig_take(rig);
+    assert_non_null(message);
+    assert_true(strlen(message) <= 4000);
+    for (const char *at = message; (at = strstr(at, "\"id\":")) != NULL; at++) {
+        n_results += strncmp(at + 6, ",\"result\":", 10) == 0;
+        n_errors += strncmp(at + 6, ",\"error\":", 9) == 0;
+    }
+    assert_int_equal(n_results + n_errors, 10);
+    /* Of 575 bytes each: seven would be too many, without any error. */
+    assert_int_equal(n_results, 6);
+    assert_null(rig_take(rig));
+}
+
+/* One long error must not take the room of the others. */
+static void a_batch_replaces_an_error_that_does_not_fit(void **state)
+{
+    Rig *rig = *state;
+    const char *message;
+
+    rig->server = mcp_server_free(rig->server);
+    rig->config.max_response_bytes = 2000;
+    assert_int_equal(rig_open(rig), 0);
+    begin_session(rig, initialize_2025_03_26);
+    assert_int_equal(
+        rig_receive_text(rig,
+                         "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{"
+                         "\"name\":\"roots\"}},"
+                         "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{"
+                         "\"name\":\"hold\",\"arguments\":{\"tag\":\"h\"}}}]"),
+        0);
+    expect(rig, MCP_2025_03_26, NULL, "roots/list");
+    receive_filled(rig, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":1,\"message\":\"", 1850,
+                   "\"}}");
+    assert_int_equal(mcp_server_error(rig->server), 0);
+    rig_finish(rig, "h");
+    message = rig_take(rig);
+    assert_non_null(message);
+    assert_non_null(strstr(message, "\"id\":1,\"error\""));
+    assert_non_null(strstr(message, "input is needed that this client cannot give"));
+    assert_non_null(strstr(message, "\"id\":2,\"result\""));
 }
 
 static void a_result_that_the_sink_refuses_becomes_an_error(void **state)
@@ -405,19 +509,6 @@ static void an_owner_that_drops_a_waiting_call_takes_its_questions_back(void **s
     assert_int_equal(mcp_server_n_calls(rig->server), 0);
 }
 
-/* A message that begins with head and ends with tail, so many bytes between them. */
-static void receive_filled(Rig *rig, const char *head, size_t n, const char *tail)
-{
-    size_t n_head = strlen(head);
-    char *text = malloc(n_head + n + strlen(tail) + 1);
-
-    memcpy(text, head, n_head);
-    memset(text + n_head, 'x', n);
-    memcpy(text + n_head + n, tail, strlen(tail) + 1);
-    assert_int_equal(rig_receive_text(rig, text), 0);
-    free(text);
-}
-
 static void answers_that_are_too_large_end_the_call(void **state)
 {
     Rig *rig = *state;
@@ -430,11 +521,12 @@ static void answers_that_are_too_large_end_the_call(void **state)
         expect(rig, MCP_2025_11_25, NULL, "elicitation/create");
         expect(rig, MCP_2025_11_25, NULL, "roots/list");
         if (i == 1) {
-            assert_int_equal(rig_receive_text(rig, "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}"),
+            assert_int_equal(rig_receive_text(rig, "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{"
+                                                   "\"action\":\"cancel\"}}"),
                              0);
         }
-        (void)snprintf(head, sizeof(head), "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{\"x\":\"",
-                       i == 0 ? 1 : 4);
+        (void)snprintf(head, sizeof(head), "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{%s,\"x\":\"",
+                       i == 0 ? 1 : 4, i == 0 ? "\"action\":\"cancel\"" : "\"roots\":[]");
         receive_filled(rig, head, LIMIT_MCP_STATE_BYTES, "\"}}");
         if (i == 0) {
             expect(rig, MCP_2025_11_25, NULL, "notifications/cancelled");
@@ -574,10 +666,13 @@ int main(void)
         SESSION_TEST(open_requests_are_bounded_and_answered_in_any_order),
         SESSION_TEST(modern_subscriptions_are_bounded),
         SESSION_TEST(subscribed_resources_are_bounded_and_given_back),
+        SESSION_TEST(long_subscriptions_are_bounded_by_their_bytes),
         SESSION_TEST(legacy_subscriptions_are_bounded),
         SESSION_TEST(batches_are_bounded),
         SESSION_TEST(a_batch_of_large_results_still_has_an_answer_for_each),
         SESSION_TEST(a_batch_keeps_room_for_errors),
+        SESSION_TEST(a_batch_replaces_only_what_does_not_fit),
+        SESSION_TEST(a_batch_replaces_an_error_that_does_not_fit),
         SESSION_TEST(a_result_that_the_sink_refuses_becomes_an_error),
         SESSION_TEST(a_sink_that_takes_nothing_ends_the_session),
         SESSION_TEST(a_notification_that_does_not_fit_is_left_out),

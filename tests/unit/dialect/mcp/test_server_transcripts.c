@@ -25,7 +25,7 @@
 #include "json/json.h"
 
 #define MAX_ASKED     512
-#define MAX_KEPT      8
+#define MAX_KEPT      16
 #define FOLDER        TW_SOURCE_DIR "/tests/transcripts/mcp"
 #define VERSION_KEY   "/params/_meta/io.modelcontextprotocol~1protocolVersion"
 #define SUBSCRIPTION  "/params/_meta/io.modelcontextprotocol~1subscriptionId"
@@ -299,7 +299,8 @@ static void cmd_offer(Player *player, const char *words)
                                    .resources = strstr(words, "resources") != NULL,
                                    .prompts = strstr(words, "prompts") != NULL,
                                    .completions = strstr(words, "completions") != NULL,
-                                   .logging = strstr(words, "logging") != NULL};
+                                   .logging = strstr(words, "logging") != NULL,
+                                   .lists_change = strstr(words, "static") == NULL};
 }
 
 static void cmd_max_open(Player *player, const char *words)

@@ -45,8 +45,7 @@ static const McpSealer sealer = {fake_seal, &key_one};
 typedef struct Fixture {
     Arena arena;
     Bytes out;
-    Span answers;
-    Span state;
+    McpStateParts parts; /* of the last state opened */
 } Fixture;
 
 static int setup(void **state)
@@ -89,26 +88,28 @@ static McpStateBinding usual(Fixture *f)
     return binding_of(f, "tools/call", "t", "{\"a\":1,\"b\":[2,\"x y\"]}");
 }
 
+#define ASKED   "{\"q\":{\"kind\":\"roots\"}}"
 #define ANSWERS "{\"k\":{\"action\":\"accept\"}}"
 
 static Span seal(Fixture *f, const McpStateBinding *binding)
 {
+    static const McpStateParts parts = {.asked = {ASKED, sizeof(ASKED) - 1},
+                                        .answers = {ANSWERS, sizeof(ANSWERS) - 1},
+                                        .own = {"st\0te", 5}};
+
     bytes_clear(&f->out);
-    assert_int_equal(
-        mcp_state_seal(&f->out, &f->arena, &sealer, binding, 1000, SPAN(ANSWERS), SPAN("st\0te")),
-        0);
+    assert_int_equal(mcp_state_seal(&f->out, &f->arena, &sealer, binding, 1000, &parts), 0);
     return bytes_span(&f->out);
 }
 
 static int open_with(Fixture *f, const McpSealer *with, const McpStateBinding *binding,
                      int64_t now_ms, Span text)
 {
-    f->answers = SPAN("unset");
-    f->state = SPAN("unset");
-    return mcp_state_open(&f->arena, with, binding, now_ms, text, &f->answers, &f->state);
+    f->parts = (McpStateParts){SPAN("unset"), SPAN("unset"), SPAN("unset")};
+    return mcp_state_open(&f->arena, with, binding, now_ms, text, &f->parts);
 }
 
-static void state_comes_back_with_its_answers(void **state)
+static void state_comes_back_with_questions_and_answers(void **state)
 {
     Fixture *f = *state;
     McpStateBinding binding = usual(f);
@@ -119,8 +120,9 @@ static void state_comes_back_with_its_answers(void **state)
             strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", text.p[i]));
     }
     assert_int_equal(open_with(f, &sealer, &binding, 999, text), 0);
-    assert_true(span_equals(f->answers, SPAN(ANSWERS)));
-    assert_true(span_equals(f->state, SPAN("st\0te")));
+    assert_true(span_equals(f->parts.asked, SPAN(ASKED)));
+    assert_true(span_equals(f->parts.answers, SPAN(ANSWERS)));
+    assert_true(span_equals(f->parts.own, SPAN("st\0te")));
 }
 
 static void nothing_to_remember_is_remembered_too(void **state)
@@ -129,11 +131,13 @@ static void nothing_to_remember_is_remembered_too(void **state)
     McpStateBinding binding = binding_of(f, "prompts/get", "p", NULL);
 
     bytes_clear(&f->out);
-    assert_int_equal(mcp_state_seal(&f->out, &f->arena, &sealer, &binding, 5, SPAN_NULL, SPAN_NULL),
+    assert_int_equal(mcp_state_seal(&f->out, &f->arena, &sealer, &binding, 5,
+                                    &(McpStateParts){.own = SPAN_NULL}),
                      0);
     assert_int_equal(open_with(f, &sealer, &binding, 4, bytes_span(&f->out)), 0);
-    assert_int_equal(f->answers.n, 0);
-    assert_int_equal(f->state.n, 0);
+    assert_int_equal(f->parts.asked.n, 0);
+    assert_int_equal(f->parts.answers.n, 0);
+    assert_int_equal(f->parts.own.n, 0);
 }
 
 static void expired_state_is_refused(void **state)
@@ -144,7 +148,7 @@ static void expired_state_is_refused(void **state)
 
     assert_int_equal(open_with(f, &sealer, &binding, 1000, text), MCP_STATE_E_EXPIRED);
     assert_int_equal(open_with(f, &sealer, &binding, INT64_MAX, text), MCP_STATE_E_EXPIRED);
-    assert_true(span_equals(f->answers, SPAN("unset")));
+    assert_true(span_equals(f->parts.answers, SPAN("unset")));
 }
 
 static void every_changed_byte_is_noticed(void **state)
@@ -258,10 +262,20 @@ static void failure_of_the_sealer_is_passed_on(void **state)
 
     assert_int_equal(open_with(f, &broken, &binding, 0, text), -EIO);
     bytes_init(&out, MAX_BYTES);
-    assert_int_equal(mcp_state_seal(&out, &f->arena, &broken, &binding, 1, SPAN_NULL, SPAN_NULL),
-                     -EIO);
+    assert_int_equal(mcp_state_seal(&out, &f->arena, &broken, &binding, 1, &f->parts), -EIO);
     assert_int_equal(out.n, 0);
     bytes_deinit(&out);
+}
+
+static int seal_sizes(Fixture *f, const char *big, size_t n_asked, size_t n_answers, size_t n_own)
+{
+    McpStateBinding binding = usual(f);
+    McpStateParts parts = {.asked = span_make(big, n_asked),
+                           .answers = span_make(big, n_answers),
+                           .own = span_make(big, n_own)};
+
+    bytes_clear(&f->out);
+    return mcp_state_seal(&f->out, &f->arena, &sealer, &binding, 1, &parts);
 }
 
 static void too_large_states_are_refused_on_both_ways(void **state)
@@ -269,23 +283,20 @@ static void too_large_states_are_refused_on_both_ways(void **state)
     static char big[LIMIT_MCP_STATE_BYTES + 1];
     Fixture *f = *state;
     McpStateBinding binding = usual(f);
-    size_t fits = LIMIT_MCP_STATE_BYTES / 4 * 3 - 13 - 32;
+    size_t fits = LIMIT_MCP_STATE_BYTES / 4 * 3 - 17 - 32;
 
     memset(big, 'A', sizeof(big));
-    bytes_clear(&f->out);
-    assert_int_equal(mcp_state_seal(&f->out, &f->arena, &sealer, &binding, 1, SPAN_NULL,
-                                    span_make(big, fits + 1)),
-                     MCP_STATE_E_TOO_LARGE);
-    assert_int_equal(mcp_state_seal(&f->out, &f->arena, &sealer, &binding, 1, span_make(big, fits),
-                                    span_make(big, 1)),
-                     MCP_STATE_E_TOO_LARGE);
+    assert_int_equal(seal_sizes(f, big, 0, 0, fits + 1), MCP_STATE_E_TOO_LARGE);
+    assert_int_equal(seal_sizes(f, big, 0, fits, 1), MCP_STATE_E_TOO_LARGE);
+    assert_int_equal(seal_sizes(f, big, fits, 1, 0), MCP_STATE_E_TOO_LARGE);
+    assert_int_equal(seal_sizes(f, big, fits, 0, 1), MCP_STATE_E_TOO_LARGE);
     assert_int_equal(f->out.n, 0);
-    assert_int_equal(mcp_state_seal(&f->out, &f->arena, &sealer, &binding, 1, span_make(big, 1),
-                                    span_make(big, fits - 1)),
-                     0);
-    assert_int_equal(f->out.n, LIMIT_MCP_STATE_BYTES);
+    assert_int_equal(seal_sizes(f, big, 2, 1, fits - 3), 0);
+    assert_in_range(f->out.n, LIMIT_MCP_STATE_BYTES - 3, LIMIT_MCP_STATE_BYTES);
     assert_int_equal(open_with(f, &sealer, &binding, 0, bytes_span(&f->out)), 0);
-    assert_int_equal(f->state.n, fits - 1);
+    assert_int_equal(f->parts.asked.n, 2);
+    assert_int_equal(f->parts.answers.n, 1);
+    assert_int_equal(f->parts.own.n, fits - 3);
     assert_int_equal(open_with(f, &sealer, &binding, 0, span_make(big, sizeof(big))),
                      MCP_STATE_E_TOO_LARGE);
 }
@@ -297,8 +308,9 @@ static void state_that_does_not_fit_its_buffer_is_too_large(void **state)
     Bytes small;
 
     bytes_init(&small, 20);
-    assert_int_equal(mcp_state_seal(&small, &f->arena, &sealer, &binding, 1, SPAN_NULL, SPAN_NULL),
-                     MCP_STATE_E_TOO_LARGE);
+    assert_int_equal(
+        mcp_state_seal(&small, &f->arena, &sealer, &binding, 1, &(McpStateParts){.own = SPAN_NULL}),
+        MCP_STATE_E_TOO_LARGE);
     assert_int_equal(small.n, 0);
     bytes_deinit(&small);
 }
@@ -306,19 +318,19 @@ static void state_that_does_not_fit_its_buffer_is_too_large(void **state)
 static int seal_and_open(void *context)
 {
     McpStateBinding *binding = context;
-    Span answers = SPAN_NULL;
-    Span kept = SPAN_NULL;
+    McpStateParts parts = {.answers = SPAN("{}"), .own = SPAN("s")};
     Arena arena;
     Bytes out;
     int r;
 
     arena_init(&arena, MAX_BYTES);
     bytes_init(&out, MAX_BYTES);
-    r = mcp_state_seal(&out, &arena, &sealer, binding, 9, SPAN("{}"), SPAN("s"));
+    r = mcp_state_seal(&out, &arena, &sealer, binding, 9, &parts);
     if (r == 0) {
-        r = mcp_state_open(&arena, &sealer, binding, 1, bytes_span(&out), &answers, &kept);
+        parts = (McpStateParts){.own = SPAN_NULL};
+        r = mcp_state_open(&arena, &sealer, binding, 1, bytes_span(&out), &parts);
     }
-    assert_true(r != 0 || span_equals(kept, SPAN("s")));
+    assert_true(r != 0 || span_equals(parts.own, SPAN("s")));
     arena_deinit(&arena);
     bytes_deinit(&out);
     return r;
@@ -334,7 +346,7 @@ static void every_failed_allocation_is_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(state_comes_back_with_its_answers),
+        cmocka_unit_test(state_comes_back_with_questions_and_answers),
         cmocka_unit_test(nothing_to_remember_is_remembered_too),
         cmocka_unit_test(expired_state_is_refused),
         cmocka_unit_test(every_changed_byte_is_noticed),
