@@ -124,8 +124,9 @@ TW_API TW_FORMAT(2, 3) int tw_call_failedf(TwCall *call, const char *format, ...
 
 /* Answers with an error instead, and forgets what was added. code: the server's own, best outside
  * -32768…-32000; data: JSON, may be NULL. Resources, prompts and completions: a JSON-RPC error.
- * Tools: the same for clients before 2025-06-18; later ones get a failed result whose
- * `structuredContent.error` has code, message and data, which their model can read. */
+ * Tools: the same for clients of revisions before 2025-06-18; those of that one and later ones get
+ * a failed result (`isError`) with the message as its text, which their model can read, and code,
+ * message and data in `structuredContent.error`. */
 TW_API int tw_call_error(TwCall *call, int code, const char *message);
 TW_API int tw_call_error_json(TwCall *call, int code, const char *message, const char *data_json);
 
@@ -159,10 +160,14 @@ TW_API void tw_call_done(TwCall *call);
 /* Is there nobody to answer any more? Worth asking often in long work. */
 TW_API bool tw_call_is_cancelled(const TwCall *call);
 
-/* fn runs once when a kept call is cancelled, on the serving thread; if it was cancelled already,
- * at once, on this one. It must not wait; it may call tw_call_done. It does not begin after
- * tw_call_done was called, and tw_call_done waits for one that runs (so do not call it with a lock
- * that fn takes). fn NULL takes it back. */
+/* fn runs once, with user, when a kept call is cancelled, on the serving thread; if it was
+ * cancelled already, at once, on this one. It must not wait; it may call tw_call_done, if no other
+ * thread uses the call. It does not begin after tw_call_done was called.
+ *
+ * A call has one fn: another one replaces it, and NULL takes it back. When this function returns,
+ * the one before is not running and will not run, so its user may be freed; only when called inside
+ * that fn it does not wait for it, of course. tw_call_done, too, waits for one that runs on another
+ * thread. So do not call either with a lock that fn takes. Always 0. */
 typedef void (*TwCancelFn)(TwCall *call, void *user);
 TW_API int tw_call_on_cancel(TwCall *call, TwCancelFn fn, void *user);
 

@@ -54,8 +54,11 @@ typedef struct TwClientOptions {
     const char *version;
     const char *title;
     TwEra era;
-    int64_t timeout_ms;       /* without answer or progress: 60 s */
-    int64_t probe_timeout_ms; /* TW_ERA_AUTO: silence that makes a server a legacy one: 5 s */
+
+    /* 0 is the default of each; ten years are the most that counts. */
+    int64_t timeout_ms;       /* without answer or progress, also when a session begins: 60 s */
+    int64_t probe_timeout_ms; /* TW_ERA_AUTO: silence that makes a server a legacy one: 5 s, or
+                                 timeout_ms if that is less */
     int64_t grace_ms;         /* what a server gets to end, before it is made to: 2 s */
 
     /* Of the server that tw_client_start starts. */
@@ -84,7 +87,8 @@ TW_API void tw_client_free(TwClient *client);
 
 /* Starts a server (argv[0] is looked up in PATH; no shell) or reaches one at a Unix socket, and
  * begins the session. TW_ERROR_START, TW_ERROR_CLOSED (it ended, is silent, or does not speak MCP),
- * TW_ERROR_CANCELLED, TW_ERROR_BUSY (there is a session), TW_ERROR_MEMORY. */
+ * TW_ERROR_CANCELLED, TW_ERROR_BUSY (there is a session), TW_ERROR_ARGUMENT (also for an era that
+ * is none and a negative time in the options), TW_ERROR_MEMORY. */
 TW_API int tw_client_start(TwClient *client, const char *const *argv);
 TW_API int tw_client_connect(TwClient *client, const char *socket_path);
 
@@ -137,8 +141,9 @@ TW_API int tw_client_notify(TwClient *client, const char *method, const char *pa
  * before. */
 TW_API int tw_client_subscribe(TwClient *client, const char *const *uris);
 
-/* Handles what the server sends, until timeout_ms have passed (0: only what is there), or until
- * tw_client_cancel: TW_ERROR_CANCELLED. TW_ERROR_CLOSED. */
+/* Handles what the server sends, until timeout_ms have passed (0: only what is there; ten years at
+ * most), or until tw_client_cancel: TW_ERROR_CANCELLED. TW_ERROR_CLOSED, TW_ERROR_ARGUMENT (a
+ * negative time). */
 TW_API int tw_client_wait(TwClient *client, int64_t timeout_ms);
 
 /* Takes back the request that is being waited for; it returns TW_ERROR_CANCELLED. If there is none,

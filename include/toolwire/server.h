@@ -44,7 +44,8 @@ TW_API void tw_server_free(TwServer *server);
  * until the next failure. Thread: the one that met the failure, while no other uses the server. */
 TW_API const char *tw_server_message(const TwServer *server);
 
-/* Words about the server, and limits; 0 is the default of each. */
+/* Words about the server, and limits; 0 is the default of each. Of times, here and below, ten years
+ * are the most that counts, and negative ones are TW_ERROR_ARGUMENT. */
 typedef struct TwServerOptions {
     const char *title;
     const char *description;
@@ -52,7 +53,7 @@ typedef struct TwServerOptions {
     const char *icons;        /* JSON array of {"src","mimeType","sizes"} */
     const char *instructions; /* for the model: how to use what is here */
 
-    uint32_t max_in_flight;      /* calls of one client at once: 128 */
+    uint32_t max_in_flight;      /* calls of one client at once: 128; 65536 at most */
     bool rate_off;               /* no limit of the rate */
     uint32_t rate_burst;         /* calls at once: 1000 */
     uint32_t rate_per_s;         /* calls each second, on average: 100 */
@@ -67,7 +68,7 @@ typedef struct TwServerOptions {
 } TwServerOptions;
 
 /* Replaces all options. Comes before anything is added or served: TW_ERROR_BUSY otherwise.
- * TW_ERROR_JSON: icons. */
+ * TW_ERROR_JSON: icons. TW_ERROR_ARGUMENT. */
 TW_API int tw_server_set_options(TwServer *server, const TwServerOptions *options);
 
 /* ---- Tools ------------------------------------------------------------------------------ */
@@ -182,8 +183,8 @@ TW_API int tw_server_remove_prompt(TwServer *server, const char *name);
 /* ---- Serving ---------------------------------------------------------------------------- */
 
 /* Serves the client at standard input and output, until it has gone, tw_server_stop, SIGTERM,
- * SIGINT (both handled here meanwhile; a second one ends at once), or the end of the process that
- * started this one. Calls in flight then get drain_ms to finish. 0 in all these cases.
+ * SIGINT or SIGHUP (all handled here meanwhile; a second one ends at once), or the end of the
+ * process that started this one. Calls in flight then get drain_ms to finish. 0 in all these cases.
  *
  * From here on descriptor 1 leads to standard error, so that no printf can disturb the protocol,
  * and descriptor 0 to nothing: it can be done once in a process. TW_ERROR_BUSY, TW_ERROR_SYSTEM,

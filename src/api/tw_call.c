@@ -75,7 +75,7 @@ void api_call_reset(TwCall *call)
     call->posted = false;
     call->kept = false;
     call->done = false;
-    call->in_cancel = false;
+    call->n_in_cancel = 0;
     call->cancel_fn = NULL;
     call->cancel_user = NULL;
     atomic_store(&call->cancelled, false);
@@ -166,6 +166,29 @@ static void call_start(void *context, Call *from)
     }
 }
 
+/* Is a cancel function running on another thread than this? Lock held. */
+static bool call_in_cancel_elsewhere(const TwCall *call)
+{
+    return call->n_in_cancel > 0 && !pthread_equal(pthread_self(), call->cancel_thread);
+}
+
+/* Runs a cancel function, which may call anything, also tw_call_on_cancel and tw_call_done. Lock
+ * held, but not while it runs. True: it was done meanwhile, and the caller must retire it. */
+static bool call_run_cancel(TwCall *call, TwCancelFn fn, void *user)
+{
+    call->n_in_cancel++;
+    call->cancel_thread = pthread_self();
+    pthread_mutex_unlock(&call->lock);
+    fn(call, user);
+    pthread_mutex_lock(&call->lock);
+    call->n_in_cancel--;
+    if (call->n_in_cancel > 0) {
+        return false; /* the outer one still runs */
+    }
+    pthread_cond_broadcast(&call->idle);
+    return call->done && !call->posted;
+}
+
 static void call_cancel(void *context, Call *from)
 {
     TwCall *call = from->provider_data;
@@ -177,18 +200,13 @@ static void call_cancel(void *context, Call *from)
     from->provider_data = NULL;
     call->call = NULL;
     atomic_store(&call->cancelled, true);
-    fn = call->done ? NULL : call->cancel_fn;
-    if (fn != NULL) {
-        call->cancel_fn = NULL;
-        call->in_cancel = true;
-        pthread_mutex_unlock(&call->lock);
-        fn(call, call->cancel_user);
-        pthread_mutex_lock(&call->lock);
-        call->in_cancel = false;
-        pthread_cond_broadcast(&call->idle);
+    fn = call->cancel_fn;
+    call->cancel_fn = NULL;
+    if (fn != NULL && !call->done) {
+        over = call_run_cancel(call, fn, call->cancel_user);
+    } else {
+        over = call->done && !call->posted;
     }
-    /* Done and not posted: by fn. */
-    over = call->done && !call->posted;
     pthread_mutex_unlock(&call->lock);
     if (over) {
         call_retire(call);
@@ -235,11 +253,11 @@ void tw_call_done(TwCall *call)
         return;
     }
     pthread_mutex_lock(&call->lock);
-    while (call->in_cancel && !pthread_equal(pthread_self(), call->server->thread)) {
+    while (call_in_cancel_elsewhere(call)) {
         pthread_cond_wait(&call->idle, &call->lock);
     }
     call->done = true;
-    if (call->kept && !call->in_cancel) {
+    if (call->kept && call->n_in_cancel == 0) {
         if (call->call != NULL) {
             call_post(call);
         }
@@ -258,15 +276,21 @@ bool tw_call_is_cancelled(const TwCall *call)
 
 int tw_call_on_cancel(TwCall *call, TwCancelFn fn, void *user)
 {
-    bool now;
+    bool over = false;
 
     pthread_mutex_lock(&call->lock);
-    now = fn != NULL && call->call == NULL;
-    call->cancel_fn = now ? NULL : fn;
-    call->cancel_user = user;
+    while (call_in_cancel_elsewhere(call)) {
+        pthread_cond_wait(&call->idle, &call->lock);
+    }
+    if (fn == NULL || call->call != NULL) {
+        call->cancel_fn = fn;
+        call->cancel_user = user;
+    } else if (!call->done) {
+        over = call_run_cancel(call, fn, user);
+    }
     pthread_mutex_unlock(&call->lock);
-    if (now) {
-        fn(call, user);
+    if (over) {
+        call_retire(call);
     }
     return 0;
 }
@@ -314,7 +338,8 @@ static void call_on_task(IoTask *task)
     if (call->call != NULL) {
         call_send_outbox(call);
     }
-    done = call->done;
+    /* A cancel function that runs on another thread is followed by the end of the call there. */
+    done = call->done && call->n_in_cancel == 0;
     to = call->call;
     if (done) {
         call->call = NULL;

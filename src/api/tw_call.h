@@ -54,7 +54,7 @@ struct TwCall {
     atomic_bool cancelled;
 
     pthread_mutex_t lock;
-    pthread_cond_t idle; /* the cancel function has returned */
+    pthread_cond_t idle; /* no cancel function runs any more */
     Call *call;          /* NULL: nobody waits for the answer */
     JsonValue arguments; /* the asker's; when kept, a copy of our own; node NULL: none */
     JsonValue inputs;
@@ -70,7 +70,8 @@ struct TwCall {
     bool posted;
     bool kept;
     bool done;
-    bool in_cancel;
+    unsigned n_in_cancel;    /* cancel functions that run, one inside the other, without the lock */
+    pthread_t cancel_thread; /* all on this thread; the others wait for `idle` */
     TwCancelFn cancel_fn;
     void *cancel_user;
 };

@@ -102,7 +102,7 @@ static void client_on_closed(void *context)
 /* Ends the session and its server. */
 static void client_close(TwClient *client)
 {
-    int64_t grace_ms = client->options.grace_ms;
+    int64_t grace_ms = api_time(client->options.grace_ms);
     ApiSigpipe saved;
 
     if (client->peer == NULL) {
@@ -328,10 +328,12 @@ int tw_client_wait(TwClient *client, int64_t timeout_ms)
     if (r != 0) {
         return r;
     }
+    if (timeout_ms < 0) {
+        return api_client_fail(client, TW_ERROR_ARGUMENT, "a time is negative");
+    }
     client->finished = false;
     io_loop_update_now(client->loop);
-    io_timer_start_at(client->timer,
-                      io_loop_now_ms(client->loop) + (timeout_ms > 0 ? timeout_ms : 0));
+    io_timer_start_at(client->timer, io_loop_now_ms(client->loop) + api_time(timeout_ms));
     r = api_client_run(client);
     io_timer_stop(client->timer);
     return r;
@@ -359,8 +361,8 @@ static McpPeerConfig client_peer_config(TwClient *client)
                    .can = options->ask != NULL ? options->can : 0,
                    .log_level =
                        options->wants_logs ? (CallLogLevel)options->log_level : CALL_LOG_NONE,
-                   .probe_timeout_ms = options->probe_timeout_ms,
-                   .request_timeout_ms = options->timeout_ms},
+                   .probe_timeout_ms = api_time(options->probe_timeout_ms),
+                   .request_timeout_ms = api_time(options->timeout_ms)},
         .event = api_client_on_event,
         .context = client,
     };
@@ -402,6 +404,10 @@ static int client_check_start(TwClient *client, const void *what)
     }
     if ((unsigned)client->options.era > TW_ERA_MODERN) {
         return api_client_fail(client, TW_ERROR_ARGUMENT, "there is no such era");
+    }
+    if (client->options.timeout_ms < 0 || client->options.probe_timeout_ms < 0 ||
+        client->options.grace_ms < 0) {
+        return api_client_fail(client, TW_ERROR_ARGUMENT, "a time is negative");
     }
     client_close(client);
     return 0;

@@ -320,6 +320,10 @@ static int server_add(TwServer *server, Addition *addition)
     if (addition->key == NULL || addition->name == NULL || addition->handler == NULL) {
         return api_server_fail(server, TW_ERROR_ARGUMENT, "a name, a URI or a handler is missing");
     }
+    if (addition->timeout_ms < 0) {
+        return api_server_fail(server, TW_ERROR_ARGUMENT, "a time is negative");
+    }
+    addition->timeout_ms = api_time(addition->timeout_ms);
     return api_server_do(server, addition_do, addition);
 }
 

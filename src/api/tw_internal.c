@@ -4,7 +4,13 @@
 #include <toolwire/error.h>
 
 #include "base/alloc.h"
+#include "base/limits.h"
 #include "json/writer.h"
+
+int64_t api_time(int64_t ms)
+{
+    return ms < LIMIT_TIME_MS ? ms : LIMIT_TIME_MS;
+}
 
 char *api_copy(const char *s)
 {

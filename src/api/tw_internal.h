@@ -21,6 +21,9 @@ TW_INLINE Span api_span(const char *s)
     return s == NULL ? SPAN_NULL : span_from_str(s);
 }
 
+/* A time that can be added to the clock: no more than LIMIT_TIME_MS. ms must not be negative. */
+int64_t api_time(int64_t ms);
+
 /* A copy of s that mem_free releases; NULL for NULL, and if there is no memory. */
 char *api_copy(const char *s);
 

@@ -16,8 +16,7 @@
 /* One serve_*, on the stack of its caller. */
 typedef struct Serving {
     TwServer *server;
-    IoSignal *on_term;
-    IoSignal *on_int;
+    IoSignal *signals[3];
     IoParentWatch *on_parent;
     bool asked_to_end;
     int r; /* how the door ended */
@@ -32,8 +31,9 @@ static void serving_close(Serving *serving)
         return;
     }
     server->door = mcp_door_free(server->door);
-    serving->on_term = io_signal_free(serving->on_term);
-    serving->on_int = io_signal_free(serving->on_int);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(serving->signals); i++) {
+        serving->signals[i] = io_signal_free(serving->signals[i]);
+    }
     serving->on_parent = io_parent_watch_free(serving->on_parent);
     io_loop_release(hub_loop(server->hub));
 }
@@ -91,11 +91,12 @@ void tw_server_stop(TwServer *server)
 
 static int serving_watch_process(Serving *serving)
 {
+    static const int signums[] = {SIGTERM, SIGINT, SIGHUP};
     IoLoop *loop = hub_loop(serving->server->hub);
-    int r = io_signal_new(&serving->on_term, loop, SIGTERM, serving_on_signal, serving);
+    int r = 0;
 
-    if (r == 0) {
-        r = io_signal_new(&serving->on_int, loop, SIGINT, serving_on_signal, serving);
+    for (size_t i = 0; r == 0 && i < TW_ARRAY_SIZE(signums); i++) {
+        r = io_signal_new(&serving->signals[i], loop, signums[i], serving_on_signal, serving);
     }
     if (r == 0) {
         r = io_parent_watch_new(&serving->on_parent, loop, SERVE_PARENT_PERIOD_MS,
@@ -119,6 +120,7 @@ static int serving_open_door(Serving *serving, int in_fd, int out_fd)
                                                    .rate_per_s = options->rate_per_s},
                          .sealer = hub_sealer(server->hub),
                          .logging = !options->no_logging,
+                         .lists_change = true,
                          .in_fd = in_fd,
                          .out_fd = out_fd,
                          .max_request_bytes = options->max_request_bytes,

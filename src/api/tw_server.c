@@ -162,6 +162,21 @@ static int server_compact_icons(const char *icons, char **ret)
     return r;
 }
 
+/* The numbers as they are used: what would overflow somewhere is cut to the largest that does not.
+ */
+static TwServerOptions server_bound_options(const TwServerOptions *options)
+{
+    TwServerOptions bound = *options;
+
+    bound.call_timeout_ms = api_time(options->call_timeout_ms);
+    bound.call_timeout_max_ms = api_time(options->call_timeout_max_ms);
+    bound.drain_ms = api_time(options->drain_ms);
+    if (options->max_in_flight > LIMIT_CALLS_IN_FLIGHT_MAX) {
+        bound.max_in_flight = LIMIT_CALLS_IN_FLIGHT_MAX;
+    }
+    return bound;
+}
+
 int tw_server_set_options(TwServer *server, const TwServerOptions *options)
 {
     enum {
@@ -177,6 +192,9 @@ int tw_server_set_options(TwServer *server, const TwServerOptions *options)
 
     if (server == NULL || options == NULL) {
         return TW_ERROR_ARGUMENT;
+    }
+    if (options->call_timeout_ms < 0 || options->call_timeout_max_ms < 0 || options->drain_ms < 0) {
+        return api_server_fail(server, TW_ERROR_ARGUMENT, "a time is negative");
     }
     if (!api_copy_to(&fresh[TITLE], options->title) ||
         !api_copy_to(&fresh[DESCRIPTION], options->description) ||
@@ -202,7 +220,7 @@ int tw_server_set_options(TwServer *server, const TwServerOptions *options)
             *places[i] = fresh[i];
             fresh[i] = old;
         }
-        server->options = *options;
+        server->options = server_bound_options(options);
         server_set_identity(server);
     }
     pthread_mutex_unlock(&server->lock);

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/limits.h"
 #include "base/text.h"
 #include "io/file.h"
 #include "json/json.h"
@@ -35,7 +36,8 @@ static const struct ConfigNumber {
 } config_numbers[] = {
     {SPAN_INIT("rate_burst"), CONFIG_U32, offsetof(Config, limits.rate_burst), 1, 1000000000},
     {SPAN_INIT("rate_per_s"), CONFIG_U32, offsetof(Config, limits.rate_per_s), 1, 1000000000},
-    {SPAN_INIT("max_in_flight"), CONFIG_U32, offsetof(Config, limits.max_in_flight), 1, 65536},
+    {SPAN_INIT("max_in_flight"), CONFIG_U32, offsetof(Config, limits.max_in_flight), 1,
+     LIMIT_CALLS_IN_FLIGHT_MAX},
     {SPAN_INIT("call_timeout_ms"), CONFIG_MS, offsetof(Config, limits.call_timeout_ms), 1,
      86400000},
     {SPAN_INIT("call_timeout_max_ms"), CONFIG_MS, offsetof(Config, limits.call_timeout_max_ms), 1,
@@ -90,6 +92,21 @@ static int config_unknown(const ConfigReader *reader, JsonValue key, Span name, 
                    nearest == NULL ? "" : "; did you mean '", nearest == NULL ? "" : nearest,
                    nearest == NULL ? "" : "'?");
     return config_place(reader, key, field, CONFIG_E_INVALID);
+}
+
+/* ---- strings ---- */
+
+/* A string with its variables replaced. Gives *ret. */
+static int config_read_string(const ConfigReader *reader, JsonValue value, char **ret)
+{
+    Span text;
+    int r;
+
+    if (json_kind(value) != JSON_STRING) {
+        return diag_set(reader->diag, CONFIG_E_INVALID, "expected a string");
+    }
+    r = json_string(value, reader->arena, &text);
+    return r != 0 ? err_fold(r) : config_expand(ret, text, reader->diag);
 }
 
 /* ---- numbers ---- */
@@ -163,18 +180,36 @@ static int config_read_limit(const ConfigReader *reader, const struct ConfigNumb
                              JsonValue value)
 {
     uint64_t n;
-    Span text;
     int r;
 
     if (json_kind(value) == JSON_STRING) {
-        r = json_string(value, reader->arena, &text);
-        return r != 0 ? err_fold(r) : config_set(reader->config, number->name, text, reader->diag);
+        CLEANUP(mem_freep) char *text = NULL;
+
+        r = config_read_string(reader, value, &text);
+        return r != 0 ? r
+                      : config_set(reader->config, number->name, span_from_str(text), reader->diag);
     }
     if (json_uint64(value, &n) != 0) {
         return diag_set(reader->diag, CONFIG_E_INVALID, "expected %s",
                         config_type_text[number->type]);
     }
     return config_number_store(reader->config, number, n, reader->diag);
+}
+
+static int config_read_rate(const ConfigReader *reader, JsonValue value)
+{
+    CLEANUP(mem_freep) char *text = NULL;
+    int r = json_kind(value) == JSON_STRING ? config_read_string(reader, value, &text) : 0;
+
+    if (r != 0) {
+        return r;
+    }
+    if (text == NULL || strcmp(text, "off") != 0) {
+        return diag_set(reader->diag, CONFIG_E_INVALID,
+                        "only \"off\" is possible; rate_burst and rate_per_s set numbers");
+    }
+    reader->config->limits.rate_off = true;
+    return 0;
 }
 
 static int config_read_limits(const ConfigReader *reader, JsonValue limits)
@@ -205,11 +240,8 @@ static int config_read_limits(const ConfigReader *reader, JsonValue limits)
             r = config_read_limit(reader, number, it.value);
         } else if (!span_equals(name, SPAN("rate"))) {
             return config_unknown(reader, it.key, name, "limits.", names, TW_ARRAY_SIZE(names));
-        } else if (json_string_equals(it.value, SPAN("off"))) {
-            reader->config->limits.rate_off = true;
         } else {
-            r = diag_set(reader->diag, CONFIG_E_INVALID,
-                         "only \"off\" is possible; rate_burst and rate_per_s set numbers");
+            r = config_read_rate(reader, it.value);
         }
         if (r != 0) {
             return config_place(reader, it.value, field, r);
@@ -218,7 +250,7 @@ static int config_read_limits(const ConfigReader *reader, JsonValue limits)
     return 0;
 }
 
-/* ---- strings ---- */
+/* ---- paths ---- */
 
 /* A path of the file, from the folder where the file lies. Gives *ret. */
 static int config_join_path(char **ret, const char *config_path, const char *path)
@@ -240,17 +272,8 @@ static int config_join_path(char **ret, const char *config_path, const char *pat
 static int config_read_path(const ConfigReader *reader, JsonValue value, char **ret)
 {
     CLEANUP(mem_freep) char *expanded = NULL;
-    Span text;
-    int r;
+    int r = config_read_string(reader, value, &expanded);
 
-    if (json_kind(value) != JSON_STRING) {
-        return diag_set(reader->diag, CONFIG_E_INVALID, "expected a string, a path");
-    }
-    r = json_string(value, reader->arena, &text);
-    if (r != 0) {
-        return err_fold(r);
-    }
-    r = config_expand(&expanded, text, reader->diag);
     if (r != 0) {
         return r;
     }

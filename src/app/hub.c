@@ -25,6 +25,13 @@ static int hub_seal(void *context, const Span *pieces, size_t n, uint8_t ret_cod
     return router_seal(&hub->seal_key, pieces, n, ret_code);
 }
 
+static int64_t hub_now_ms(void *context)
+{
+    const Hub *hub = context;
+
+    return io_loop_now_ms(hub->loop);
+}
+
 static void hub_on_timer(void *context)
 {
     Hub *hub = context;
@@ -65,7 +72,7 @@ static int hub_init(Hub *hub, const RouterLimits *limits)
     if (r != 0) {
         return err_pass(r);
     }
-    router_advance(hub->router, io_loop_now_ms(hub->loop));
+    router_set_clock(hub->router, hub_now_ms, hub);
     r = io_timer_new(&hub->timer, hub->loop, true, hub_on_timer, hub);
     if (r != 0) {
         return err_pass(r);

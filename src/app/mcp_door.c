@@ -29,6 +29,9 @@ typedef enum McpDoorState {
  * calls run and the client is silent, it is told this often. */
 #define MCP_DOOR_TICK_MS 30000
 
+/* While nothing is read, the end of input is not met: it is looked for this often. */
+#define MCP_DOOR_LOOK_MS 1000
+
 struct McpDoor {
     IoLoop *loop;
     Router *router;
@@ -43,14 +46,15 @@ struct McpDoor {
     McpSink sink;
     McpDoorState state;
     bool logging;
-    bool in_input; /* messages are being handled: the stream flushes by itself afterwards */
-    bool paused;   /* the client does not read: lines wait in the reader */
+    bool lists_change;
+    bool paused; /* the client does not read: lines wait in the reader */
     bool input_ended;
     int64_t drain_ms;
     int64_t drain_end_ms;
     int64_t timer_ms; /* what the timer is set to */
     int64_t idle_ms;  /* when memory of large messages is to be given back; INT64_MAX: it was */
     int64_t last_input_ms;
+    int64_t last_written_ms;
     const LogSink *log;
     void (*closed)(void *context, int r);
     void *context;
@@ -91,6 +95,7 @@ static McpOffer door_offer(void *context)
         .prompts = router_count(router, ROUTER_PROMPT) > 0,
         .completions = router_has_completions(router),
         .logging = door->logging,
+        .lists_change = door->lists_change,
     };
 }
 
@@ -171,14 +176,18 @@ static void door_handle_events(McpDoor *door)
     }
 }
 
-/* A client that does not read its answers is not read from either. True if so. */
-static bool door_must_pause(McpDoor *door)
+/* A client that does not read its answers is not read from either. Whether it reads shows when the
+ * stream writes, after the input was handled; settle goes on if it does. */
+static bool door_must_pause(const McpDoor *door)
 {
-    if (ndjson_writer_pending(&door->writer) <= LIMIT_OUTPUT_PAUSE_BYTES) {
-        return false;
-    }
-    io_stream_flush(door->stream);
     return ndjson_writer_pending(&door->writer) > LIMIT_OUTPUT_PAUSE_BYTES;
+}
+
+static void door_pause(McpDoor *door)
+{
+    door->paused = true;
+    door->last_written_ms = io_loop_now_ms(door->loop);
+    io_stream_pause(door->stream);
 }
 
 /* The rest of a line that never got its newline: whole requests are served, since a file or a
@@ -213,8 +222,7 @@ static void door_handle_lines(McpDoor *door)
         }
         door_handle_events(door);
         if (door_must_pause(door)) {
-            door->paused = true;
-            io_stream_pause(door->stream);
+            door_pause(door);
             return;
         }
     }
@@ -231,22 +239,16 @@ static void door_on_input(void *context)
     if (door->state == MCP_DOOR_CLOSED || door->paused) {
         return;
     }
-    door->in_input = true;
     door_handle_lines(door);
-    door->in_input = false;
     door->last_input_ms = io_loop_now_ms(door->loop);
 }
 
-static void door_on_drained(void *context)
+/* Goes on where door_pause stopped. */
+static void door_resume(McpDoor *door)
 {
-    McpDoor *door = context;
-
-    if (door->paused && door->state != MCP_DOOR_CLOSED) {
-        door->paused = false;
-        io_stream_resume(door->stream);
-        door_on_input(door);
-        io_stream_flush(door->stream);
-    }
+    door->paused = false;
+    io_stream_resume(door->stream);
+    door_on_input(door);
 }
 
 static void door_on_end(void *context)
@@ -288,6 +290,9 @@ static void door_consumed(void *context, size_t n)
     McpDoor *door = context;
 
     ndjson_writer_consumed(&door->writer, n);
+    if (n > 0) {
+        door->last_written_ms = io_loop_now_ms(door->loop);
+    }
 }
 
 static const IoStreamOps door_stream_ops = {
@@ -298,7 +303,6 @@ static const IoStreamOps door_stream_ops = {
     .input = door_on_input,
     .end = door_on_end,
     .failed = door_on_failed,
-    .drained = door_on_drained,
 };
 
 /* ---- time ---- */
@@ -345,6 +349,10 @@ static void door_on_timer(void *context)
     }
     if (door->state != MCP_DOOR_OPEN && now_ms >= door->drain_end_ms) {
         door_end_drain(door);
+    } else if (door->paused && now_ms - door->last_written_ms >= door->drain_ms &&
+               io_stream_has_hung_up(door->stream)) {
+        /* It has closed its end and reads nothing either: nobody is there. */
+        door_close(door, 0);
     }
 }
 
@@ -357,10 +365,29 @@ static int64_t door_next_deadline(const McpDoor *door)
 
         due_ms = tick_ms < due_ms ? tick_ms : due_ms;
     }
+    if (door->paused) {
+        int64_t look_ms = io_loop_now_ms(door->loop) + MCP_DOOR_LOOK_MS;
+
+        due_ms = look_ms < due_ms ? look_ms : due_ms;
+    }
     if (door->state == MCP_DOOR_DRAINING || door->state == MCP_DOOR_CLOSING) {
         due_ms = door->drain_end_ms < due_ms ? door->drain_end_ms : due_ms;
     }
     return door->idle_ms < due_ms ? door->idle_ms : due_ms;
+}
+
+/* Writes what is there. Where that lets a paused door go on, it goes on: each round handles at
+ * least one line that waits in the reader, and ends when they are used up or the system takes no
+ * more. */
+static void door_flush(McpDoor *door)
+{
+    if (ndjson_writer_pending(&door->writer) > 0) {
+        io_stream_flush(door->stream);
+    }
+    while (door->paused && !door_must_pause(door)) {
+        door_resume(door);
+        io_stream_flush(door->stream);
+    }
 }
 
 static void door_on_settle(void *context)
@@ -371,9 +398,7 @@ static void door_on_settle(void *context)
     if (door->state == MCP_DOOR_CLOSED) {
         return;
     }
-    if (ndjson_writer_pending(&door->writer) > 0) {
-        io_stream_flush(door->stream);
-    }
+    door_flush(door);
     if (door->idle_ms == INT64_MAX &&
         (door->reader.in.cap > LIMIT_KEEP_BYTES || outq_keeps_much(&door->writer.out))) {
         door->idle_ms = io_loop_now_ms(door->loop) + MCP_DOOR_IDLE_MS;
@@ -414,6 +439,15 @@ static void door_on_updated(RouterListener *listener, Span uri)
 
 /* ---- life ---- */
 
+/* How long a client may take to answer a question: a call that waits for it is still a call, and
+ * ends when the longest of them must. 0: the session's default. */
+static int64_t door_question_ms(const McpDoorConfig *config)
+{
+    int64_t max_ms = config->limits == NULL ? 0 : config->limits->call_timeout_max_ms;
+
+    return max_ms > 0 && max_ms < LIMIT_MCP_STATE_MS ? max_ms : 0;
+}
+
 static int door_init_session(McpDoor *door, const McpDoorConfig *config)
 {
     uint8_t random[16];
@@ -434,20 +468,35 @@ static int door_init_session(McpDoor *door, const McpDoorConfig *config)
                                            .max_request_bytes = config->max_request_bytes,
                                            .max_response_bytes = config->max_response_bytes,
                                            .max_open = 2 * door->quota.max_in_flight,
+                                           .state_ttl_ms = door_question_ms(config),
                                        }));
+}
+
+/* The answers of all calls that may be open, twice as many as may run, each as long as it may be:
+ * calls are not read any more long before, so this much can only come together if a client asks for
+ * it and then does not read, and a result that is there is not thrown away for want of room. */
+static size_t door_output_max(uint32_t max_in_flight, size_t max_response)
+{
+    size_t n;
+
+    if (!mem_size_mul(2 * (size_t)max_in_flight + 1, max_response + 1, &n) ||
+        !mem_size_add(n, LIMIT_OUTPUT_PAUSE_BYTES, &n)) {
+        return SIZE_MAX;
+    }
+    return n;
 }
 
 static int door_init(McpDoor *door, const McpDoorConfig *config)
 {
+    size_t max_response =
+        config->max_response_bytes != 0 ? config->max_response_bytes : LIMIT_MCP_RESPONSE_BYTES;
     int r;
 
     router_quota_init(&door->quota, config->limits, io_loop_now_ms(door->loop));
     ndjson_reader_init(&door->reader, config->max_request_bytes != 0 ? config->max_request_bytes
                                                                      : LIMIT_MCP_REQUEST_BYTES);
-    ndjson_writer_init(&door->writer,
-                       config->max_response_bytes != 0 ? config->max_response_bytes
-                                                       : LIMIT_MCP_RESPONSE_BYTES,
-                       LIMIT_OUTPUT_BYTES);
+    ndjson_writer_init(&door->writer, max_response,
+                       door_output_max(door->quota.max_in_flight, max_response));
     r = door_init_session(door, config);
     if (r != 0) {
         return err_pass(r);
@@ -479,7 +528,10 @@ int mcp_door_new(McpDoor **ret, const McpDoorConfig *config)
         .writer = NDJSON_WRITER_NULL,
         .listener = {.changed = door_on_changed, .updated = door_on_updated},
         .logging = config->logging,
-        .drain_ms = config->drain_ms != 0 ? config->drain_ms : LIMIT_DRAIN_MS,
+        .lists_change = config->lists_change,
+        .drain_ms = config->drain_ms <= 0              ? LIMIT_DRAIN_MS
+                    : config->drain_ms > LIMIT_TIME_MS ? LIMIT_TIME_MS
+                                                       : config->drain_ms,
         .timer_ms = INT64_MAX,
         .idle_ms = INT64_MAX,
         .log = config->log,

@@ -22,6 +22,7 @@ typedef struct McpDoorConfig {
     const RouterLimits *limits;           /* borrowed until return; may be NULL */
     const McpSealer *sealer;              /* borrowed */
     bool logging;                         /* announce the logging capability */
+    bool lists_change;                    /* announce that lists may change */
     int in_fd;                            /* taken on success */
     int out_fd;                           /* taken on success; may equal in_fd */
     size_t max_request_bytes;             /* 0: LIMIT_MCP_REQUEST_BYTES */

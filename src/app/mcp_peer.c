@@ -5,6 +5,7 @@
 #include "app/mcp_peer.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -49,7 +50,10 @@ struct McpPeer {
     bool is_pumping;
     bool has_output_ended;
     bool has_exited;
-    bool is_gone; /* the session was told that it ended */
+    bool is_gone;     /* the session was told that it ended */
+    uint64_t n_stray; /* lines that were not even JSON */
+    uint64_t n_odd;   /* messages that mean nothing to the session */
+    uint64_t n_long;  /* messages longer than allowed */
     IoProcessExit exit;
     int64_t linger_end_ms;
     int64_t term_at_ms; /* closing: when asking is over */
@@ -275,14 +279,39 @@ static void peer_on_exit(void *context, IoProcessExit exit)
 
 /* ---- input ---- */
 
-/* What the session skipped and is not even JSON is somebody's stray print: worth a word. */
-static void peer_report_skipped(const McpPeer *peer, Span line)
+/* The 1st, 2nd, 4th, 8th… of its kind is worth a word: a server that writes nothing else must not
+ * fill the log. */
+static bool peer_counts_as_news(uint64_t n)
+{
+    return (n & (n - 1)) == 0;
+}
+
+/* What the session skipped and is not even JSON is somebody's stray print. */
+static void peer_report_skipped(McpPeer *peer, Span line)
 {
     bool is_stray = line.n > 0 && line.p[0] != '{' && line.p[0] != '[';
+    uint64_t n = is_stray ? ++peer->n_stray : ++peer->n_odd;
+    char count[48] = "";
 
+    if (!peer_counts_as_news(n)) {
+        return;
+    }
+    if (n > 1) {
+        (void)snprintf(count, sizeof(count), " (%" PRIu64 " times so far)", n);
+    }
     logsink_write(peer->config.log, is_stray ? LOGSINK_LEVEL_WARN : LOGSINK_LEVEL_DEBUG, "mcp",
-                  "skipped what the server wrote: %.*s", (int)(line.n < 200 ? line.n : 200),
-                  line.p);
+                  "skipped what the server wrote%s: %.*s", count,
+                  (int)(line.n < 200 ? line.n : 200), line.p);
+}
+
+static void peer_report_long(McpPeer *peer)
+{
+    if (peer_counts_as_news(++peer->n_long)) {
+        logsink_write(peer->config.log, LOGSINK_LEVEL_WARN, "mcp",
+                      "skipped a message of the server that is longer than allowed (%" PRIu64
+                      " so far)",
+                      peer->n_long);
+    }
 }
 
 static void peer_take_line(McpPeer *peer, Span line)
@@ -312,8 +341,7 @@ static void peer_on_input(void *context)
             continue;
         }
         if (r == NDJSON_E_TOO_LONG) {
-            logsink_write(peer->config.log, LOGSINK_LEVEL_WARN, "mcp",
-                          "skipped a message of the server that is longer than allowed");
+            peer_report_long(peer);
             continue;
         }
         peer_take_line(peer, line);

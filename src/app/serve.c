@@ -20,7 +20,7 @@ typedef struct Serve {
     ExecProvider *exec;
     Diagnostics *diagnostics;
     McpDoor *door;
-    IoSignal *signals[2];
+    IoSignal *signals[3];
     IoParentWatch *parent;
     bool closing; /* one signal has come: the next one does not wait */
     int r;        /* how the session ended */
@@ -100,7 +100,8 @@ static int serve_open_door(Serve *serve)
                                                    .identity = &serve_identity,
                                                    .limits = &config->limits,
                                                    .sealer = hub_sealer(serve->hub),
-                                                   .logging = true,
+                                                   .logging = false,
+                                                   .lists_change = false,
                                                    .in_fd = in_fd,
                                                    .out_fd = out_fd,
                                                    .max_request_bytes = config->max_request_bytes,
@@ -114,7 +115,7 @@ static int serve_open_door(Serve *serve)
 
 static int serve_watch(Serve *serve)
 {
-    static const int signums[] = {SIGTERM, SIGINT};
+    static const int signums[] = {SIGTERM, SIGINT, SIGHUP};
     IoLoop *loop = hub_loop(serve->hub);
 
     for (size_t i = 0; i < TW_ARRAY_SIZE(signums); i++) {

@@ -18,6 +18,6 @@ typedef struct ServeOptions {
     const LogSink *log;
 } ServeOptions;
 
-/* Serves until the client has gone, SIGTERM, SIGINT, or the end of the parent process; calls in
- * flight are given time to finish. 0, a negative errno, SERVE_E_TOOLS. */
+/* Serves until the client has gone, SIGTERM, SIGINT, SIGHUP, or the end of the parent process;
+ * calls in flight are given time to finish. 0, a negative errno, SERVE_E_TOOLS. */
 int serve_stdio(const ServeOptions *options, Diag *reterr_diag);

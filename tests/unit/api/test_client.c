@@ -135,9 +135,111 @@ static int serve(void)
     return r == 0 ? 0 : 1;
 }
 
+/* ---- in between: this program, started with "watch", which starts the server ---- */
+
+static const char *const server_self[] = {"/proc/self/exe", "serve", NULL};
+
+static void write_all(int fd, const char *p, size_t n)
+{
+    while (n > 0) {
+        ssize_t written = write(fd, p, n);
+
+        if (written <= 0) {
+            return; /* the other side has gone, which the other direction shows */
+        }
+        p += written;
+        n -= (size_t)written;
+    }
+}
+
+/* Starts the server with pipes at its standard input and output. */
+static pid_t spawn_server(int *ret_in, int *ret_out)
+{
+    int to[2];
+    int from[2];
+    pid_t pid;
+
+    WIRE_CHECK(pipe(to) == 0);
+    WIRE_CHECK(pipe(from) == 0);
+    pid = fork();
+    WIRE_CHECK(pid >= 0);
+    if (pid == 0) {
+        (void)dup2(to[0], STDIN_FILENO);
+        (void)dup2(from[1], STDOUT_FILENO);
+        (void)close(to[0]);
+        (void)close(to[1]);
+        (void)close(from[0]);
+        (void)close(from[1]);
+        (void)execl(server_self[0], server_self[0], server_self[1], (char *)NULL);
+        _exit(127);
+    }
+    (void)close(to[0]);
+    (void)close(from[1]);
+    *ret_in = to[1];
+    *ret_out = from[0];
+    return pid;
+}
+
+/* Passes on what the client says; false at its end. */
+static bool pass_to_server(McpWatch *watch, int *to)
+{
+    char data[65536];
+    ssize_t n = read(STDIN_FILENO, data, sizeof(data));
+
+    if (n <= 0) {
+        mcp_watch_client_ends(watch);
+        (void)close(*to);
+        *to = -1;
+        return false;
+    }
+    mcp_watch_client_sends(watch, data, (size_t)n);
+    write_all(*to, data, (size_t)n);
+    return true;
+}
+
+static bool pass_to_client(McpWatch *watch, int from)
+{
+    char data[65536];
+    ssize_t n = read(from, data, sizeof(data));
+
+    if (n <= 0) {
+        return false;
+    }
+    mcp_watch_server_sends(watch, data, (size_t)n);
+    write_all(STDOUT_FILENO, data, (size_t)n);
+    return true;
+}
+
+/* Both sides are ours: whatever one of them sends must be valid. The first message that is not ends
+ * this process, and so the session, with words on stderr that the client's error repeats. */
+static int watch_both(void)
+{
+    struct pollfd fds[2] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.events = POLLIN}};
+    int status = 1;
+    McpWatch watch;
+    pid_t pid;
+    int to;
+
+    (void)signal(SIGPIPE, SIG_IGN);
+    pid = spawn_server(&to, &fds[1].fd);
+    mcp_watch_init(&watch, MCP_WATCH_CLIENT | MCP_WATCH_SERVER);
+    for (;;) {
+        WIRE_CHECK(poll(fds, 2, -1) > 0);
+        if (fds[0].revents != 0 && !pass_to_server(&watch, &to)) {
+            fds[0].fd = -1;
+        }
+        if (fds[1].revents != 0 && !pass_to_client(&watch, fds[1].fd)) {
+            break;
+        }
+    }
+    WIRE_CHECK(waitpid(pid, &status, 0) == pid);
+    mcp_watch_deinit(&watch);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
 /* ---- clients ---- */
 
-static const char *const self[] = {"/proc/self/exe", "serve", NULL};
+static const char *const self[] = {"/proc/self/exe", "watch", NULL};
 
 /* What callbacks saw. */
 typedef struct Seen {
@@ -184,7 +286,7 @@ static void answer_ask(TwAsk *ask, void *user)
     }
 }
 
-static TwClient *start(TwEra era, Seen *seen)
+static TwClient *start_command(TwEra era, Seen *seen, const char *const *command)
 {
     TwClient *client = tw_client_new(&(TwClientOptions){
         .name = "test",
@@ -201,12 +303,17 @@ static TwClient *start(TwEra era, Seen *seen)
     int r;
 
     assert_non_null(client);
-    r = tw_client_start(client, self);
+    r = tw_client_start(client, command);
     if (r != 0) {
         fail_msg("%s: %s", tw_error_text(r), tw_client_message(client));
     }
     seen->client = client;
     return client;
+}
+
+static TwClient *start(TwEra era, Seen *seen)
+{
+    return start_command(era, seen, self);
 }
 
 static void check(TwClient *client, int r)
@@ -339,8 +446,6 @@ static void errors_of_the_server_are_told(void **state)
     assert_null(result);
     assert_int_equal(tw_client_error_code(client), -32602);
     assert_true(strlen(tw_client_message(client)) > 0);
-    assert_int_equal(tw_client_request(client, "no/such", "{\"a\":1}", &result), TW_ERROR_REMOTE);
-    assert_int_equal(tw_client_error_code(client), -32601);
     assert_int_equal(tw_client_read_resource(client, "test:///no", &result), TW_ERROR_REMOTE);
     assert_string_equal(tw_client_error_data(client), "{\"uri\":\"test:///no\"}");
     assert_int_equal(tw_client_call(client, "echo", "[]", &result), TW_ERROR_JSON);
@@ -352,7 +457,32 @@ static void errors_of_the_server_are_told(void **state)
     assert_null(tw_client_error_data(client));
     assert_true(tw_result_count(result, "/tools") == 2);
     tw_result_free(result);
+    tw_client_free(client);
+}
+
+/* Nobody in between, who would object: the methods are the caller's. */
+static void methods_that_no_revision_has_are_sent_all_the_same(void **state)
+{
+    Seen seen = {.n_asked = 0};
+    TwClient *client = start_command(TW_ERA_AUTO, &seen, server_self);
+    TwResult *result = NULL;
+
+    (void)state;
+    assert_int_equal(tw_client_request(client, "no/such", "{\"a\":1}", &result), TW_ERROR_REMOTE);
+    assert_int_equal(tw_client_error_code(client), -32601);
+    check(client, tw_client_notify(client, "notifications/no/such", NULL));
+    check(client, tw_client_call(client, "echo", NULL, NULL));
+    tw_client_free(client);
+}
+
+static void notifications_are_sent(void **state)
+{
+    Seen seen = {.n_asked = 0};
+    TwClient *client = start(TW_ERA_LEGACY, &seen);
+
+    (void)state;
     check(client, tw_client_notify(client, "notifications/roots/list_changed", NULL));
+    check(client, tw_client_call(client, "echo", NULL, NULL));
     tw_client_free(client);
 }
 
@@ -434,11 +564,40 @@ static void another_thread_can_cancel(void **state)
 
 static void silence_ends_in_a_timeout(void **state)
 {
-    TwClient *client = tw_client_new(&(TwClientOptions){.timeout_ms = 50, .era = TW_ERA_LEGACY});
+    TwClient *client = tw_client_new(&(TwClientOptions){.timeout_ms = 1000, .era = TW_ERA_LEGACY});
 
     (void)state;
-    check(client, tw_client_start(client, self));
+    /* Nobody in between: the time is for the beginning of the session, too. */
+    check(client, tw_client_start(client, server_self));
     assert_int_equal(tw_client_call(client, "hang", NULL, NULL), TW_ERROR_TIMEOUT);
+    tw_client_free(client);
+}
+
+static void times_are_checked(void **state)
+{
+    static const TwClientOptions negative[] = {
+        {.timeout_ms = -1},
+        {.probe_timeout_ms = -1},
+        {.grace_ms = INT64_MIN},
+    };
+    TwClient *client;
+
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(negative); i++) {
+        client = tw_client_new(&negative[i]);
+        assert_int_equal(tw_client_start(client, server_self), TW_ERROR_ARGUMENT);
+        assert_string_equal(tw_client_message(client), "a time is negative");
+        assert_int_equal(tw_client_connect(client, "/nowhere"), TW_ERROR_ARGUMENT);
+        tw_client_free(client);
+    }
+    /* As large as they come they are no harm, which the undefined-behaviour sanitizer sees. */
+    client = tw_client_new(&(TwClientOptions){
+        .timeout_ms = INT64_MAX, .probe_timeout_ms = INT64_MAX, .grace_ms = INT64_MAX});
+    check(client, tw_client_start(client, server_self));
+    check(client, tw_client_call(client, "echo", NULL, NULL));
+    assert_int_equal(tw_client_wait(client, -1), TW_ERROR_ARGUMENT);
+    assert_string_equal(tw_client_message(client), "a time is negative");
+    assert_int_equal(tw_client_wait(client, 0), 0);
     tw_client_free(client);
 }
 
@@ -519,34 +678,6 @@ static void servers_are_reached_over_sockets(void **state)
 
 /* ---- the process ---- */
 
-/* Starts the server with pipes at its standard input and output. */
-static pid_t spawn_server(int *ret_in, int *ret_out)
-{
-    int to[2];
-    int from[2];
-    pid_t pid;
-
-    assert_int_equal(pipe(to), 0);
-    assert_int_equal(pipe(from), 0);
-    pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        (void)dup2(to[0], STDIN_FILENO);
-        (void)dup2(from[1], STDOUT_FILENO);
-        (void)close(to[0]);
-        (void)close(to[1]);
-        (void)close(from[0]);
-        (void)close(from[1]);
-        (void)execl(self[0], self[0], self[1], (char *)NULL);
-        _exit(127);
-    }
-    (void)close(to[0]);
-    (void)close(from[1]);
-    *ret_in = to[1];
-    *ret_out = from[0];
-    return pid;
-}
-
 /* It answers, so it has installed its signal handlers: they come before the first read. */
 static void wait_for_server(int in, int out)
 {
@@ -563,10 +694,10 @@ static void wait_for_server(int in, int out)
 
 static void signals_and_the_end_of_input_end_the_server_well(void **state)
 {
-    static const int signals[] = {SIGTERM, SIGINT, 0};
+    static const int signals[] = {SIGTERM, SIGINT, SIGHUP, 0};
 
     (void)state;
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < TW_ARRAY_SIZE(signals); i++) {
         int in;
         int out;
         int status = -1;
@@ -619,10 +750,13 @@ int main(int argc, char **argv)
         cmocka_unit_test(callbacks_are_called_in_both_eras),
         cmocka_unit_test(subscriptions_work_in_both_eras),
         cmocka_unit_test(errors_of_the_server_are_told),
+        cmocka_unit_test(methods_that_no_revision_has_are_sent_all_the_same),
+        cmocka_unit_test(notifications_are_sent),
         cmocka_unit_test(a_call_can_be_cancelled),
         cmocka_unit_test(the_server_hears_of_a_cancelled_call_at_once),
         cmocka_unit_test(another_thread_can_cancel),
         cmocka_unit_test(silence_ends_in_a_timeout),
+        cmocka_unit_test(times_are_checked),
         cmocka_unit_test(servers_that_cannot_be_reached_are_told),
         cmocka_unit_test(a_server_that_dies_can_be_started_again),
         cmocka_unit_test(servers_are_reached_over_sockets),
@@ -632,6 +766,9 @@ int main(int argc, char **argv)
 
     if (argc > 1 && strcmp(argv[1], "serve") == 0) {
         return serve();
+    }
+    if (argc > 1 && strcmp(argv[1], "watch") == 0) {
+        return watch_both();
     }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,8 @@
 #include <signal.h>
 #include <stdatomic.h>
 
+#include "api/tw_server.h"
+#include "base/limits.h"
 #include "support/oom_sweep.h"
 
 /* What on_text says, as user data. */
@@ -309,6 +311,88 @@ static void what_cannot_be_added_is_refused_with_words(void **state)
     assert_int_equal(tw_server_serve_fds(NULL, 0, 1), TW_ERROR_ARGUMENT);
 }
 
+/* Adds one of each kind with this timeout. */
+static void check_timeout(int64_t timeout_ms, int expected)
+{
+    TwServer *server = tw_server_new("s", NULL);
+
+    assert_int_equal(
+        tw_server_add_tool(server,
+                           &(TwTool){.name = "t", .handler = on_text, .timeout_ms = timeout_ms}),
+        expected);
+    assert_int_equal(
+        tw_server_add_resource(
+            server,
+            &(TwResource){.uri = "a:b", .name = "r", .handler = on_text, .timeout_ms = timeout_ms}),
+        expected);
+    assert_int_equal(
+        tw_server_add_template(server, &(TwResourceTemplate){.uri_template = "a:{b}",
+                                                             .name = "r",
+                                                             .handler = on_text,
+                                                             .timeout_ms = timeout_ms}),
+        expected);
+    assert_int_equal(
+        tw_server_add_prompt(
+            server, &(TwPrompt){.name = "p", .handler = on_text, .timeout_ms = timeout_ms}),
+        expected);
+    assert_string_equal(tw_server_message(server), expected == 0 ? "" : "a time is negative");
+    tw_server_free(server);
+}
+
+static void negative_times_are_refused(void **state)
+{
+    static const TwServerOptions negative[] = {
+        {.call_timeout_ms = -1},
+        {.call_timeout_max_ms = -1},
+        {.drain_ms = INT64_MIN},
+    };
+    TwServer *server = tw_server_new("s", NULL);
+
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(negative); i++) {
+        assert_int_equal(tw_server_set_options(server, &negative[i]), TW_ERROR_ARGUMENT);
+        assert_string_equal(tw_server_message(server), "a time is negative");
+    }
+    assert_int_equal(tw_server_set_options(server, &(TwServerOptions){.drain_ms = 1}), 0);
+    tw_server_free(server);
+    check_timeout(-5, TW_ERROR_ARGUMENT);
+    check_timeout(INT64_MIN, TW_ERROR_ARGUMENT);
+    check_timeout(INT64_MAX, 0);
+}
+
+/* The undefined-behaviour sanitizer sees the sums. */
+static void numbers_as_large_as_they_come_are_no_harm(void **state)
+{
+    TwServer *server = tw_server_new("s", NULL);
+    TwResult *answer;
+    Wire wire;
+
+    (void)state;
+    assert_int_equal(
+        tw_server_set_options(server, &(TwServerOptions){.max_in_flight = UINT32_MAX,
+                                                         .call_timeout_ms = INT64_MAX,
+                                                         .call_timeout_max_ms = INT64_MAX,
+                                                         .drain_ms = INT64_MAX}),
+        0);
+    assert_int_equal(server->options.max_in_flight, LIMIT_CALLS_IN_FLIGHT_MAX);
+    assert_int_equal(server->options.call_timeout_ms, LIMIT_TIME_MS);
+    assert_int_equal(server->options.call_timeout_max_ms, LIMIT_TIME_MS);
+    assert_int_equal(server->options.drain_ms, LIMIT_TIME_MS);
+    assert_int_equal(
+        tw_server_add_tool(server,
+                           &(TwTool){.name = "t", .handler = on_text, .timeout_ms = INT64_MAX}),
+        0);
+    wire_open(&wire, server);
+    wire_initialize(&wire);
+    wire_call(&wire, 1, "t", "{}", "");
+    answer = wire_next(&wire);
+    assert_int_equal(tw_result_int(answer, "/id", 0), 1);
+    assert_false(tw_result_bool(answer, "/result/isError", false));
+    tw_result_free(answer);
+    assert_int_equal(wire_close(&wire), 0);
+    tw_server_free(server);
+}
+
 static void user_data_is_released_once(void **state)
 {
     atomic_int n_released = 0;
@@ -504,6 +588,8 @@ int main(void)
         cmocka_unit_test(freshness_is_told_to_modern_clients),
         cmocka_unit_test(prompts_and_completions_are_answered),
         cmocka_unit_test(what_cannot_be_added_is_refused_with_words),
+        cmocka_unit_test(negative_times_are_refused),
+        cmocka_unit_test(numbers_as_large_as_they_come_are_no_harm),
         cmocka_unit_test(user_data_is_released_once),
         cmocka_unit_test(changes_from_another_thread_reach_the_client),
         cmocka_unit_test(clients_are_served_one_after_the_other),

@@ -433,6 +433,182 @@ static void done_waits_for_the_cancel_function(void **state)
     tw_server_free(server);
 }
 
+static void work_take_back_during_cancel(TwCall *call)
+{
+    while (!atomic_load(&in_cancel_fn)) {
+        (void)poll(NULL, 0, 1);
+    }
+    atomic_store(&done_begins, true);
+    WIRE_CHECK(tw_call_on_cancel(call, NULL, NULL) == 0);
+    WIRE_CHECK(atomic_load(&cancel_fn_ended));
+    tw_call_done(call);
+}
+
+/* Cancels the call with this id, and waits until the server has handled it. */
+static void cancel_call(Wire *wire, int id)
+{
+    char line[256];
+
+    (void)snprintf(line, sizeof(line),
+                   "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+                   "\"requestId\":%d}}\n{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"method\":\"ping\"}",
+                   id);
+    tw_result_free(wire_ask(wire, line));
+}
+
+static void taking_a_cancel_function_back_waits_for_it(void **state)
+{
+    static Workers workers;
+    TwServer *server;
+    Wire wire;
+
+    (void)state;
+    atomic_store(&in_cancel_fn, false);
+    atomic_store(&done_begins, false);
+    atomic_store(&cancel_fn_ended, false);
+    workers_open(&workers, work_take_back_during_cancel);
+    workers.on_cancel = on_cancelled_slowly;
+    server = new_server(&workers, NULL);
+    wire_open(&wire, server);
+    wire_initialize(&wire);
+    wire_call(&wire, 1, "t", "{}", "");
+    cancel_call(&wire, 1);
+    workers_close(&workers);
+    assert_int_equal(wire_close(&wire), 0);
+    tw_server_free(server);
+}
+
+static void on_cancelled_replace(TwCall *call, void *user)
+{
+    WIRE_CHECK(tw_call_on_cancel(call, NULL, NULL) == 0);
+    /* It is cancelled already, so this one runs at once, in here. */
+    WIRE_CHECK(tw_call_on_cancel(call, on_cancelled_done, user) == 0);
+    WIRE_CHECK(atomic_load((atomic_int *)user) > 0);
+}
+
+static void on_keep_and_replace(TwCall *call, void *user)
+{
+    (void)user;
+    WIRE_CHECK(tw_call_keep(call) == 0);
+    WIRE_CHECK(tw_call_on_cancel(call, on_cancelled_replace, &n_cancelled) == 0);
+}
+
+static void a_cancel_function_may_set_another(void **state)
+{
+    TwServer *server = tw_server_new("s", NULL);
+    Wire wire;
+
+    (void)state;
+    atomic_store(&n_cancelled, 0);
+    assert_int_equal(
+        tw_server_add_tool(server, &(TwTool){.name = "t", .handler = on_keep_and_replace}), 0);
+    wire_open(&wire, server);
+    wire_initialize(&wire);
+    for (int i = 1; i <= 3; i++) {
+        wire_call(&wire, i, "t", "{}", "");
+        cancel_call(&wire, i);
+        assert_int_equal(atomic_load(&n_cancelled), i);
+    }
+    assert_int_equal(wire_close(&wire), 0);
+    tw_server_free(server);
+}
+
+/* The function comes after the cancellation, and ends the call on the thread that set it. */
+static void work_set_when_cancelled(TwCall *call)
+{
+    /* Something is on its way to the loop, which must not end the call a second time. */
+    (void)tw_call_progress(call, 1, 2, NULL);
+    while (!tw_call_is_cancelled(call)) {
+        (void)poll(NULL, 0, 1);
+    }
+    WIRE_CHECK(tw_call_on_cancel(call, on_cancelled_replace, &n_cancelled) == 0);
+}
+
+static void a_late_cancel_function_runs_at_once_and_may_end_the_call(void **state)
+{
+    static Workers workers;
+    TwServer *server;
+    Wire wire;
+
+    (void)state;
+    atomic_store(&n_cancelled, 0);
+    workers_open(&workers, work_set_when_cancelled);
+    server = new_server(&workers, &(TwServerOptions){.rate_off = true});
+    wire_open(&wire, server);
+    wire_initialize(&wire);
+    for (int i = 1; i <= 50; i++) {
+        wire_call(&wire, i, "t", "{}", "");
+        cancel_call(&wire, i);
+    }
+    workers_close(&workers);
+    assert_int_equal(atomic_load(&n_cancelled), 50);
+    assert_int_equal(wire_close(&wire), 0);
+    tw_server_free(server);
+}
+
+/* Each has its own user, which is freed as soon as the function was replaced. */
+static void on_cancelled_first(TwCall *call, void *user)
+{
+    (void)call;
+    WIRE_CHECK(*(const int *)user == 1);
+}
+
+static void on_cancelled_second(TwCall *call, void *user)
+{
+    (void)call;
+    WIRE_CHECK(*(const int *)user == 2);
+}
+
+static int *new_number(int value)
+{
+    int *number = malloc(sizeof(*number));
+
+    WIRE_CHECK(number != NULL);
+    *number = value;
+    return number;
+}
+
+static void work_replace(TwCall *call)
+{
+    int *before = NULL;
+
+    while (!tw_call_is_cancelled(call)) {
+        int *first = new_number(1);
+        int *second = new_number(2);
+
+        WIRE_CHECK(tw_call_on_cancel(call, on_cancelled_first, first) == 0);
+        free(before);
+        WIRE_CHECK(tw_call_on_cancel(call, on_cancelled_second, second) == 0);
+        free(first);
+        before = second;
+    }
+    WIRE_CHECK(tw_call_on_cancel(call, NULL, NULL) == 0);
+    free(before);
+    tw_call_done(call);
+}
+
+static void cancel_functions_run_with_their_own_user(void **state)
+{
+    static Workers workers;
+    TwServer *server;
+    Wire wire;
+
+    (void)state;
+    workers_open(&workers, work_replace);
+    server = new_server(&workers, &(TwServerOptions){.rate_off = true});
+    wire_open(&wire, server);
+    wire_initialize(&wire);
+    for (int i = 0; i < N_CALLS; i++) {
+        wire_call(&wire, i, "t", "{}", "");
+        /* By then the call is with its thread, which works on it until it is cancelled. */
+        tw_result_free(wire_ask(&wire, "{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"method\":\"ping\"}"));
+        cancel_call(&wire, i);
+    }
+    workers_close(&workers);
+    assert_int_equal(wire_close(&wire), 0);
+    tw_server_free(server);
+}
+
 /* Answers race with cancellation; every call is done exactly once, whoever wins. */
 static void work_race(TwCall *call)
 {
@@ -631,6 +807,10 @@ int main(void)
         cmocka_unit_test(the_cancel_function_may_end_the_call),
         cmocka_unit_test(time_that_runs_out_cancels),
         cmocka_unit_test(done_waits_for_the_cancel_function),
+        cmocka_unit_test(taking_a_cancel_function_back_waits_for_it),
+        cmocka_unit_test(a_cancel_function_may_set_another),
+        cmocka_unit_test(a_late_cancel_function_runs_at_once_and_may_end_the_call),
+        cmocka_unit_test(cancel_functions_run_with_their_own_user),
         cmocka_unit_test(answers_may_race_with_cancellation),
         cmocka_unit_test(a_kept_call_may_outlive_the_server),
         cmocka_unit_test(calls_in_flight_are_answered_after_the_client_closed),

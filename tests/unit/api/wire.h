@@ -1,5 +1,6 @@
 /* tests/unit/api/wire.h: a server of the library on one end of a socket pair, the test on the
- * other. Reads give up after a time that only a broken server needs. */
+ * other. Reads give up after a time that only a broken server needs. What the server sends is held
+ * against the schemas (support/mcp_watch.h). */
 #pragma once
 
 #include "support/cmocka.h"
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "api/tw_client.h"
+#include "support/mcp_watch.h"
 
 #define WIRE_PATIENCE_MS 20000
 
@@ -41,6 +43,7 @@ typedef struct Wire {
     char *data;
     size_t n;
     size_t cap;
+    McpWatch watch;
 } Wire;
 
 TW_UNUSED static void *wire_serve(void *context)
@@ -58,6 +61,7 @@ TW_UNUSED static void wire_open(Wire *wire, TwServer *server)
     assert_non_null(server);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
     *wire = (Wire){.server = server, .fd = fds[0], .server_fd = fds[1]};
+    mcp_watch_init(&wire->watch, MCP_WATCH_SERVER);
     assert_int_equal(pthread_create(&wire->thread, NULL, wire_serve, wire), 0);
 }
 
@@ -69,6 +73,7 @@ TW_UNUSED static void wire_send(Wire *wire, const char *line)
     assert_non_null(copy);
     memcpy(copy, line, n);
     copy[n] = '\n';
+    mcp_watch_client_sends(&wire->watch, copy, n + 1);
     assert_int_equal(send(wire->fd, copy, n + 1, MSG_NOSIGNAL), (ssize_t)n + 1);
     free(copy);
 }
@@ -91,6 +96,7 @@ TW_UNUSED static bool wire_fill(Wire *wire)
     if (n <= 0) {
         return false;
     }
+    mcp_watch_server_sends(&wire->watch, wire->data + wire->n, (size_t)n);
     wire->n += (size_t)n;
     return true;
 }
@@ -171,5 +177,6 @@ TW_UNUSED static int wire_close(Wire *wire)
     assert_int_equal(pthread_join(wire->thread, NULL), 0);
     (void)close(wire->fd);
     free(wire->data);
+    mcp_watch_deinit(&wire->watch);
     return wire->r;
 }

@@ -47,6 +47,17 @@ static void every_limit_is_read_as_number_or_text(void **state)
     assert_int_equal(parse(&config, "{\"limits\":{\"rate\":\"off\"}}", &diag), 0);
     assert_true(config.limits.rate_off);
     config_deinit(&config);
+    /* Variables stand for text in every string. */
+    assert_int_equal(
+        parse(&config,
+              "{\"limits\":{\"max_in_flight\":\"${TW_TEST_NONE:-3}\","
+              "\"drain_ms\":\"${TW_TEST_NONE:-5}s\",\"rate\":\"${TW_TEST_NONE:-off}\"}}",
+              &diag),
+        0);
+    assert_int_equal(config.limits.max_in_flight, 3);
+    assert_int_equal(config.drain_ms, 5000);
+    assert_true(config.limits.rate_off);
+    config_deinit(&config);
 }
 
 static void paths_are_taken_from_the_folder_of_the_file(void **state)
@@ -89,7 +100,7 @@ static void every_error_names_file_line_and_field(void **state)
          "/etc/tw/c.json:1: limits.rate: only \"off\" is possible; rate_burst and rate_per_s set "
          "numbers"},
         {"{\"limits\":[]}", CONFIG_E_INVALID, "/etc/tw/c.json:1: limits: expected an object"},
-        {"{\"tools\":5}", CONFIG_E_INVALID, "/etc/tw/c.json:1: tools: expected a string, a path"},
+        {"{\"tools\":5}", CONFIG_E_INVALID, "/etc/tw/c.json:1: tools: expected a string"},
         {"[]", CONFIG_E_INVALID, "/etc/tw/c.json:1: configuration: expected an object"},
         {"{\"tools\":\"${TW_TEST_UNSET}\"}", CONFIG_E_VARIABLE,
          "/etc/tw/c.json:1: tools: ${TW_TEST_UNSET} is not set in the environment; "

@@ -11,6 +11,7 @@
 #include "app/hub.h"
 #include "providers/diagnostics.h"
 #include "support/alloc_testing.h"
+#include "support/mcp_watch.h"
 #include "support/oom_sweep.h"
 
 static const McpIdentity identity = {.name = SPAN_INIT("t"), .version = SPAN_INIT("1")};
@@ -23,6 +24,7 @@ typedef struct Fixture {
     int client;
     int n_closed;
     int closed_r;
+    McpWatch watch; /* holds what the door sends against the schemas */
 } Fixture;
 
 static void on_closed(void *context, int r)
@@ -40,6 +42,7 @@ static int fixture_init(Fixture *f, const RouterLimits *limits, int64_t drain_ms
     int r;
 
     *f = (Fixture){.client = -1};
+    mcp_watch_init(&f->watch, MCP_WATCH_SERVER);
     r = hub_new(&f->hub, limits);
     if (r != 0) {
         return r;
@@ -74,10 +77,12 @@ static void fixture_deinit(Fixture *f)
     if (f->client >= 0) {
         assert_int_equal(close(f->client), 0);
     }
+    mcp_watch_deinit(&f->watch);
 }
 
 static void client_sends(Fixture *f, const char *text)
 {
+    mcp_watch_client_sends(&f->watch, text, strlen(text));
     assert_int_equal(send(f->client, text, strlen(text), MSG_NOSIGNAL), (ssize_t)strlen(text));
 }
 
@@ -88,6 +93,7 @@ static const char *client_reads(Fixture *f)
     ssize_t n = recv(f->client, text, sizeof(text) - 1, MSG_DONTWAIT);
 
     text[n > 0 ? n : 0] = '\0';
+    mcp_watch_server_sends(&f->watch, text, strlen(text));
     return text;
 }
 

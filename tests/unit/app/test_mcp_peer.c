@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "support/mcp_watch.h"
 #include "support/oom_sweep.h"
 
 #define DISCOVERED                                                                                 \
@@ -195,6 +196,44 @@ static void stray_lines_are_skipped(void **state)
     run_close(&run, 60000);
 }
 
+/* What the peer logged. */
+static void on_log(void *context, const char *line, size_t n)
+{
+    assert_int_equal(bytes_append(context, line, n), 0);
+}
+
+static int64_t at_the_beginning(void *context)
+{
+    (void)context;
+    return 0;
+}
+
+static void only_some_of_many_stray_lines_are_told(void **state)
+{
+    CLEANUP(bytes_deinit) Bytes text = BYTES_NULL;
+    LogSink log = {.level = LOGSINK_LEVEL_WARN,
+                   .write_fn = on_log,
+                   .now_fn = at_the_beginning,
+                   .context = &text};
+    Run run;
+
+    (void)state;
+    bytes_init(&text, 65536);
+    run_init(&run, "read probe; i=0; while [ $i -lt 9 ]; do i=$((i + 1)); echo line $i; "
+                   "echo '{}'; done; " SAY(DISCOVERED) "cat >/dev/null");
+    run.config.log = &log;
+    run_start(&run);
+    run_until(&run, MCP_CLIENT_READY);
+    assert_int_equal(mcp_client_n_skipped(mcp_peer_client(run.peer)), 18);
+    assert_int_equal(bytes_append_byte(&text, '\0'), 0);
+#define TOLD "1970-01-01T00:00:00.000Z warn  mcp: skipped what the server wrote"
+    assert_string_equal(text.data,
+                        TOLD ": line 1\n" TOLD " (2 times so far): line 2\n" TOLD
+                             " (4 times so far): line 4\n" TOLD " (8 times so far): line 8\n");
+#undef TOLD
+    run_close(&run, 60000);
+}
+
 static void child_that_does_not_go_is_ended(void **state)
 {
     Run run;
@@ -206,18 +245,19 @@ static void child_that_does_not_go_is_ended(void **state)
     run_close(&run, 1);
 }
 
+/* The time of a request is also that of the probe and of `initialize`. */
 static void silent_server_times_out(void **state)
 {
     McpRequestId id = 0;
     Run run;
 
     (void)state;
-    run_init(&run, "read probe; " SAY(DISCOVERED) "cat >/dev/null");
+    run_init(&run, "cat >/dev/null");
     run.config.client.request_timeout_ms = 1;
     run_start(&run);
     assert_int_equal(mcp_peer_request(run.peer, SPAN("tools/list"), SPAN_NULL, false, &id), 0);
-    run_until(&run, MCP_CLIENT_ERROR);
-    assert_string_equal(run.text, "the server did not answer in time");
+    run_until(&run, MCP_CLIENT_FAILED);
+    assert_string_equal(run.text, "the server did not answer initialize in time");
     run_close(&run, 60000);
 }
 
@@ -253,7 +293,9 @@ static void socket_is_a_server_too(void **state)
     char folder[] = "/tmp/toolwire-peer-XXXXXX";
     const char *answer = DISCOVERED "\n";
     char probe[512];
+    McpWatch watch;
     Run run;
+    ssize_t n;
     int listener;
     int fd;
 
@@ -270,7 +312,12 @@ static void socket_is_a_server_too(void **state)
     assert_true(fd >= 0);
     assert_int_equal(write(fd, answer, strlen(answer)), strlen(answer));
     run_until(&run, MCP_CLIENT_READY);
-    assert_true(read(fd, probe, sizeof(probe)) > 0);
+    n = read(fd, probe, sizeof(probe));
+    assert_true(n > 0);
+    mcp_watch_init(&watch, MCP_WATCH_CLIENT);
+    mcp_watch_client_sends(&watch, probe, (size_t)n);
+    assert_true(watch.ours == 0 || watch.n_checked == 1);
+    mcp_watch_deinit(&watch);
     /* It does not close its side: after the grace we do. */
     run_close(&run, 1);
     (void)close(fd);
@@ -341,6 +388,7 @@ int main(void)
         cmocka_unit_test(reason_of_the_end_has_status_and_last_words),
         cmocka_unit_test(output_that_ends_before_the_process_counts_as_the_end),
         cmocka_unit_test(stray_lines_are_skipped),
+        cmocka_unit_test(only_some_of_many_stray_lines_are_told),
         cmocka_unit_test(child_that_does_not_go_is_ended),
         cmocka_unit_test(silent_server_times_out),
         cmocka_unit_test(cancelled_request_ends_in_the_next_turn),
