@@ -49,7 +49,7 @@ static void print_text(FILE *out, Span text)
 {
     if (isatty(fileno(out)) == 1) {
         table_print_safe(out, text, true);
-    } else {
+    } else if (text.n > 0) {
         (void)fwrite(text.p, 1, text.n, out);
     }
 }
@@ -144,6 +144,8 @@ int peer_content_print_resource(FILE *out, JsonValue contents, Arena *arena)
     if (r != 0) {
         return r == BASE64_E_SYNTAX ? PEER_CONTENT_E_BLOB : err_fold(r);
     }
-    (void)fwrite(bytes.data, 1, bytes.n, out);
+    if (bytes.n > 0) {
+        (void)fwrite(bytes.data, 1, bytes.n, out);
+    }
     return 0;
 }

@@ -48,8 +48,7 @@ typedef enum SessionOutcome {
 struct PeerSession {
     const CliArgs *args;
     IoLoop *loop;
-    IoSignal *interrupt;
-    IoSignal *terminate;
+    IoSignal *signals[3];
     McpPeer *peer;
     McpIdentity identity;
     Arena strings;
@@ -278,6 +277,11 @@ static int session_read_options(const CliArgs *args, McpClientConfig *config)
     return 0;
 }
 
+/* Beside the outcomes of mcp_peer_new: the words of --server make no command. */
+enum {
+    SESSION_E_WORDS = MCP_PEER_E_CANNOT_START + 1
+};
+
 static int session_start(PeerSession *session, const McpClientConfig *client, Diag *diag)
 {
     const char *server = session->args->values[PEER_OPTION_SERVER];
@@ -294,7 +298,8 @@ static int session_start(PeerSession *session, const McpClientConfig *client, Di
     if (server != NULL) {
         r = words_split(&session->strings, server, &words, &n_words, diag);
         if (r != 0) {
-            return r < 0 ? r : MCP_PEER_E_CANNOT_START;
+            diag_prefix(diag, "--server: ");
+            return r < 0 ? r : SESSION_E_WORDS;
         }
         config.argv = (const char *const *)words;
     }
@@ -303,15 +308,14 @@ static int session_start(PeerSession *session, const McpClientConfig *client, Di
 
 static int session_init(PeerSession *session, const McpClientConfig *client, Diag *diag)
 {
+    static const int signums[] = {SIGINT, SIGTERM, SIGHUP};
     int r = io_loop_new(&session->loop);
 
     io_ignore_sigpipe();
-    r = r != 0
-            ? r
-            : io_signal_new(&session->interrupt, session->loop, SIGINT, session_on_signal, session);
-    r = r != 0 ? r
-               : io_signal_new(&session->terminate, session->loop, SIGTERM, session_on_signal,
-                               session);
+    for (size_t i = 0; r == 0 && i < TW_ARRAY_SIZE(signums); i++) {
+        r = io_signal_new(&session->signals[i], session->loop, signums[i], session_on_signal,
+                          session);
+    }
     return r != 0 ? r : session_start(session, client, diag);
 }
 
@@ -347,7 +351,7 @@ int peer_session_open(PeerSession **ret, const CliArgs *args)
     if (r != 0) {
         session_say(session, r > 0 ? span_from_str(diag.message) : span_from_str(strerror(-r)));
         (void)peer_session_close(session);
-        return CLI_EXIT_FAILED;
+        return r == SESSION_E_WORDS ? CLI_EXIT_USAGE : CLI_EXIT_FAILED;
     }
     *ret = session;
     return 0;
@@ -376,8 +380,9 @@ PeerSession *peer_session_close(PeerSession *session)
         }
         session->peer = mcp_peer_free(session->peer);
     }
-    session->interrupt = io_signal_free(session->interrupt);
-    session->terminate = io_signal_free(session->terminate);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(session->signals); i++) {
+        session->signals[i] = io_signal_free(session->signals[i]);
+    }
     session->loop = io_loop_free(session->loop);
     arena_deinit(&session->strings);
     arena_deinit(&session->arena);
@@ -452,24 +457,51 @@ static int list_take_page(PeerSession *session, JsonValue page, Span key)
     return r;
 }
 
-/* {"cursor":…} for the next page; false if this is the last one. A cursor that comes again at once
- * would never end. */
-static bool list_next_page(PeerSession *session, JsonValue page)
+/* {"cursor":…} for the next page. 0, -ENOMEM, BYTES_E_FULL, LIST_E_LAST (this was the last page),
+ * LIST_E_ENDLESS (the same cursor again). */
+enum {
+    LIST_E_LAST = BYTES_E_FULL + 1,
+    LIST_E_ENDLESS,
+    LIST_E_PAGES, /* more than SESSION_MAX_PAGES; not of this function */
+};
+
+static int list_next_page(PeerSession *session, JsonValue page)
 {
-    Span before = bytes_span(&session->params);
     CLEANUP(bytes_deinit) Bytes next = BYTES_NULL;
     JsonValue cursor;
-    bool is_new;
+    int r;
 
-    bytes_init(&next, LIMIT_MCP_RESPONSE_BYTES);
-    if (!json_get(page, SPAN("nextCursor"), &cursor) || json_kind(cursor) != JSON_STRING ||
-        bytes_append_span(&next, SPAN("{\"cursor\":")) != 0 ||
-        bytes_append_span(&next, json_span(cursor)) != 0 || bytes_append_byte(&next, '}') != 0) {
-        return false;
+    if (!json_get(page, SPAN("nextCursor"), &cursor) || json_kind(cursor) != JSON_STRING) {
+        return LIST_E_LAST;
     }
-    is_new = !span_equals(before, bytes_span(&next));
+    bytes_init(&next, LIMIT_MCP_RESPONSE_BYTES);
+    r = bytes_append_span(&next, SPAN("{\"cursor\":"));
+    r = r != 0 ? r : bytes_append_span(&next, json_span(cursor));
+    r = r != 0 ? r : bytes_append_byte(&next, '}');
+    if (r == 0 && span_equals(bytes_span(&session->params), bytes_span(&next))) {
+        return LIST_E_ENDLESS;
+    }
     bytes_clear(&session->params);
-    return is_new && bytes_append_span(&session->params, bytes_span(&next)) == 0;
+    return r != 0 ? r : bytes_append_span(&session->params, bytes_span(&next));
+}
+
+/* What went wrong with a list: of our memory, or of the server. */
+static int list_fail(const PeerSession *session, int r)
+{
+    char words[64];
+    int n;
+
+    if (r < 0) {
+        return peer_session_no_memory(session);
+    }
+    if (r == LIST_E_ENDLESS) {
+        return session_say(session, SPAN("the list has no end: a page leads to itself"));
+    }
+    if (r == LIST_E_PAGES) {
+        n = snprintf(words, sizeof(words), "the list has more than %d pages", SESSION_MAX_PAGES);
+        return session_say(session, span_make(words, (size_t)n));
+    }
+    return session_say(session, SPAN("the list is too long"));
 }
 
 int peer_session_list(PeerSession *session, Span method, Span key, JsonValue *ret)
@@ -492,15 +524,18 @@ int peer_session_list(PeerSession *session, Span method, Span key, JsonValue *re
             return r;
         }
         r = list_take_page(session, page, key);
-    } while (r == 0 && ++n_pages < SESSION_MAX_PAGES && list_next_page(session, page));
-    r = r != 0 ? r : bytes_append_byte(&session->list, ']');
+        r = r != 0 ? r : list_next_page(session, page);
+        if (r == 0 && ++n_pages == SESSION_MAX_PAGES) {
+            r = LIST_E_PAGES;
+        }
+    } while (r == 0);
+    r = r != 0 && r != LIST_E_LAST ? r : bytes_append_byte(&session->list, ']');
     arena_reset(&session->list_arena, LIMIT_KEEP_BYTES);
     r = r != 0 ? r
                : json_parse(&doc, &session->list_arena, session->list.data, session->list.n, NULL,
                             NULL);
     if (r != 0) {
-        return r < 0 ? peer_session_no_memory(session)
-                     : session_say(session, SPAN("the list is too long"));
+        return list_fail(session, r);
     }
     *ret = json_root(&doc);
     return 0;

@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
 # `toolwire tools|resources|prompts|call`, run as a person would, against servers of either era.
 #
-#   client.sh TOOLWIRE
+#   client.sh TOOLWIRE WATCH_LOG
+#
+# What it sends is held against the schemas of MCP by WATCH_LOG (watch_log.c).
 set -euo pipefail
 toolwire=$(realpath "$1")
+watch_log=$(realpath "$2")
 here=$(cd "$(dirname "$0")" && pwd)
 if ! command -v node >/dev/null; then
     echo 'SKIPPED: node is missing; scripts/setup test installs it'
@@ -12,6 +15,8 @@ fi
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
+mkdir wire
+export TW_WIRE_LOGS=$dir/wire
 passed=0
 failed=0
 
@@ -83,7 +88,7 @@ mem:/{name}              any' resources "${s[@]}"
     expect 1 'toolwire resources: Resource not found (-32002)' resources mem:/none "${s[@]}"
     expect 0 'greet  who, [how]  Greets.' prompts "${s[@]}"
     expect 0 'user: Hi, 7' prompts greet who=7 how=Hi "${s[@]}"
-    expect 1 'toolwire call: the server did not answer in time (-32001)' call hang --timeout 300ms "${s[@]}"
+    expect 1 'toolwire call: the server did not answer in time (-32001)' call hang --timeout 3s "${s[@]}"
 done
 grep -q '"method":"notifications/cancelled".*timed out' log && ok || wrong 'the time-out was not told to the server'
 
@@ -111,6 +116,11 @@ rm -f log
 expect 0 '3' call add '{"a":1,"b":2}' "${quiet[@]}" --server "$(fake frail log)"
 [ "$(grep -c '^start' log)" = 2 ] && ok || wrong 'the frail server was not started twice'
 expect 0 '3' call add '{"a":1,"b":2}' --timeout 2s "${quiet[@]}" --server "$(fake silent)"
+rm -f log
+expect 1 'toolwire call: the server did not answer initialize in time' call x '{}' --timeout 1s "${quiet[@]}" --server "$(fake never log)"
+[ "$(grep -c '^start' log)" = 1 ] && ok || wrong 'a server that never answers was started twice'
+expect 1 'toolwire tools: the list has more than 1000 pages' tools "${quiet[@]}" --server "$(fake endless)"
+expect 1 'toolwire tools: the list has no end: a page leads to itself' tools "${quiet[@]}" --server "$(fake circle)"
 expect 1 'toolwire call: the server speaks other versions of MCP than we do: ["2031-01-01"]' call x '{}' "${quiet[@]}" --server "$(fake wrong)"
 expect 1 'toolwire call: the server ended (exit status 9)' call x '{}' "${quiet[@]}" --server "$(fake tomb)"
 expect 0 "string:a
@@ -130,16 +140,18 @@ if command -v script >/dev/null; then
     done
 fi
 
-# Ctrl-C takes the call back, and ends us with status 1.
-rm -f log
-"$toolwire" call hang '{}' --server "$(fake modern log)" "${quiet[@]}" >out 2>err &
-pid=$!
-for _ in $(seq 1 400); do grep -q tools/call log 2>/dev/null && break || sleep 0.05; done
-kill -INT $pid
-status=0
-wait $pid || status=$?
-[ $status = 1 ] && grep -qx 'toolwire call: interrupted' err && ok || wrong "Ctrl-C: $status $(cat err)"
-grep -q '"method":"notifications/cancelled".*interrupted' log && ok || wrong 'Ctrl-C was not told to the server'
+# Ctrl-C takes the call back, and ends us with status 1; so do other requests to end.
+for signal in INT TERM HUP; do
+    rm -f log
+    "$toolwire" call hang '{}' --server "$(fake modern log)" "${quiet[@]}" >out 2>err &
+    pid=$!
+    for _ in $(seq 1 400); do grep -q tools/call log 2>/dev/null && break || sleep 0.05; done
+    kill -$signal $pid
+    status=0
+    wait $pid || status=$?
+    [ $status = 1 ] && grep -qx 'toolwire call: interrupted' err && ok || wrong "$signal: $status $(cat err)"
+    grep -q '"method":"notifications/cancelled".*interrupted' log && ok || wrong "$signal was not told to the server"
+done
 
 # Wrong use.
 expect 2 "toolwire tools: --server is needed: which server? --server 'COMMAND ARGUMENT...', or --socket" tools
@@ -152,8 +164,12 @@ printf "[1]" >array
 expect 2 "toolwire call: the arguments must be a JSON object" call add @array "${m[@]}"
 expect 2 "toolwire prompts: 'x' is not an argument: write name=value, or name:=JSON" prompts greet x "${m[@]}"
 expect 1 'toolwire tools: cannot start no-such-server: no such file or directory' tools --server no-such-server
-expect 1 'toolwire tools: a quote or backslash has no end' tools --server "a 'b"
+expect 2 'toolwire tools: --server: a quote or backslash has no end' tools --server "a 'b"
+expect 2 'toolwire tools: --server: it is empty' tools --server ''
 expect 1 'toolwire tools: cannot connect to ./none: No such file or directory' tools --socket ./none
+
+# All that was sent to the servers above.
+"$watch_log" wire/* && ok || wrong 'a message that the schema does not allow'
 
 # Our own server, in both eras.
 for era in legacy modern auto; do

@@ -3,14 +3,21 @@
 //   node fake_mcp_server.mjs KIND [LOG]
 //
 // KIND is legacy (answers server/discover with an error), modern (knows no initialize), silent (does not
-// answer the probe), frail (dies on the probe, as some do), wrong (speaks versions that nobody knows), or
-// tomb (dies after the first call). LOG gets every line that the client sends, after a "start" for each start.
+// answer the probe), never (answers nothing), frail (dies on the probe, as some do), wrong (speaks versions that
+// nobody knows), tomb (dies after the first call), endless (every page of its tools has a next one), or circle
+// (which is the page itself). LOG gets every line that the client sends, after a "start" for each start.
 import { appendFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 const [kind, log] = process.argv.slice(2);
 const note = (line) => log && appendFileSync(log, `${line}\n`);
-const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+const wire = (side, line) => process.env.TW_WIRE_LOGS &&
+    appendFileSync(`${process.env.TW_WIRE_LOGS}/${process.pid}`, `${side}${line}\n`);
+const send = (message) => {
+    const line = JSON.stringify({ jsonrpc: '2.0', ...message });
+    wire('<', line);
+    process.stdout.write(`${line}\n`);
+};
 const modern = kind === 'modern' || kind === 'wrong';
 
 const tools = [
@@ -79,6 +86,8 @@ async function answer(method, params, id) {
         if (!modern) throw { code: -32600, message: 'Not initialized' };
         return { supportedVersions: ['2026-07-28'], capabilities: {}, ttlMs: 0, cacheScope: 'public' };
     case 'tools/list': {
+        if (kind === 'endless') return { tools: [], nextCursor: String(Number(params?.cursor ?? 0) + 1) };
+        if (kind === 'circle') return { tools: [], nextCursor: 'here' };
         // Two a page; the second page's cursor is the empty string, which is a cursor like any other.
         const at = params?.cursor === undefined ? 0 : params.cursor === '' ? 2 : Number(params.cursor);
         const next = at + 2 < tools.length ? (at === 0 ? '' : String(at + 2)) : undefined;
@@ -101,7 +110,9 @@ note('start');
 process.stdout.write('Listening on nothing at all\n');
 createInterface({ input: process.stdin }).on('line', async (line) => {
     note(line);
+    wire('>', line);
     const message = JSON.parse(line);
+    if (kind === 'never') return undefined;
     if (message.method === undefined) return waiting.get(message.id)?.(message);
     if (message.id === undefined) return;
     if (message.method === 'server/discover' && kind === 'silent') return;

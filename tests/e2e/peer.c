@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,7 +16,23 @@
 #define PEER_HANG_MS       60000
 #define PEER_MAX_ARGUMENTS 30
 
+/* In the new process: fd becomes that one of its descriptors. */
+static bool give_descriptor(int fd, int as)
+{
+    if (fd < 0) {
+        (void)close(as);
+        return true;
+    }
+    return fd == as || dup2(fd, as) == as;
+}
+
 pid_t peer_spawn(const char *program, const char *const *arguments, int in_fd, int out_fd)
+{
+    return peer_spawn_all(program, arguments, in_fd, out_fd, 2);
+}
+
+pid_t peer_spawn_all(const char *program, const char *const *arguments, int in_fd, int out_fd,
+                     int err_fd)
 {
     char *argv[PEER_MAX_ARGUMENTS + 2] = {(char *)(uintptr_t)program};
     pid_t pid;
@@ -27,7 +44,7 @@ pid_t peer_spawn(const char *program, const char *const *arguments, int in_fd, i
     pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        if (dup2(in_fd, 0) == 0 && dup2(out_fd, 1) == 1) {
+        if (give_descriptor(in_fd, 0) && give_descriptor(out_fd, 1) && give_descriptor(err_fd, 2)) {
             (void)execv(program, argv);
         }
         _exit(127);
@@ -35,24 +52,53 @@ pid_t peer_spawn(const char *program, const char *const *arguments, int in_fd, i
     return pid;
 }
 
+void peer_init(Peer *peer, pid_t pid, int to, int from)
+{
+    (void)signal(SIGPIPE, SIG_IGN);
+    *peer = (Peer){.pid = pid, .to = to, .from = from};
+    mcp_watch_init(&peer->watch, MCP_WATCH_SERVER);
+}
+
 void peer_start(Peer *peer, const char *program, const char *const *arguments)
 {
     int in[2];
     int out[2];
 
-    (void)signal(SIGPIPE, SIG_IGN);
     assert_int_equal(pipe2(in, O_CLOEXEC), 0);
     assert_int_equal(pipe2(out, O_CLOEXEC), 0);
-    *peer =
-        (Peer){.pid = peer_spawn(program, arguments, in[0], out[1]), .to = in[1], .from = out[0]};
+    peer_init(peer, peer_spawn(program, arguments, in[0], out[1]), in[1], out[0]);
     (void)close(in[0]);
     (void)close(out[1]);
+}
+
+void peer_initialize(Peer *peer)
+{
+    char *line;
+
+    peer_send(peer, INITIALIZE);
+    line = peer_line(peer);
+    assert_non_null(line);
+    assert_non_null(strstr(line, "\"protocolVersion\":\"2025-11-25\""));
+    free(line);
+    peer_send(peer, INITIALIZED);
+}
+
+void peer_open(Peer *peer, const char *program, const char *const *arguments)
+{
+    peer_start(peer, program, arguments);
+    peer_initialize(peer);
+}
+
+void peer_expect_sent(Peer *peer, const void *p, size_t n)
+{
+    mcp_watch_client_sends(&peer->watch, p, n);
 }
 
 void peer_send_bytes(Peer *peer, const void *p, size_t n)
 {
     const char *at = p;
 
+    peer_expect_sent(peer, p, n);
     while (n > 0) {
         ssize_t sent = write(peer->to, at, n);
 
@@ -82,7 +128,11 @@ static bool peer_read(Peer *peer)
         fail_msg("no output for %d s", PEER_HANG_MS / 1000);
     }
     n = read(peer->from, peer->data + peer->n, peer->cap - peer->n);
+    if (n < 0 && errno == EIO) {
+        return false; /* nobody has the terminal open any more */
+    }
     assert_true(n >= 0);
+    mcp_watch_server_sends(&peer->watch, peer->data + peer->n, (size_t)n);
     peer->n += (size_t)n;
     return n > 0;
 }
@@ -135,7 +185,12 @@ void peer_expect(Peer *peer, const char *json)
 
 void peer_close_input(Peer *peer)
 {
-    assert_int_equal(close(peer->to), 0);
+    mcp_watch_client_ends(&peer->watch);
+    if (peer->to == peer->from) {
+        assert_int_equal(shutdown(peer->to, SHUT_WR), 0);
+    } else {
+        assert_int_equal(close(peer->to), 0);
+    }
     peer->to = -1;
 }
 
@@ -166,6 +221,7 @@ int peer_finish(Peer *peer)
     }
     status = peer_wait(peer->pid);
     free(peer->data);
+    mcp_watch_deinit(&peer->watch);
     *peer = (Peer){.to = -1, .from = -1};
     return status;
 }

@@ -7,6 +7,7 @@
 #include "support/cmocka.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,28 +20,9 @@
 
 static const char *program;
 
-#define INITIALIZE                                                                                 \
-    "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"     \
-    "\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":\"t\",\"version\":\"1\"}}}"
-#define INITIALIZED "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"
-#define CALL(id, tool, arguments)                                                                  \
-    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{\"name\":\"" tool    \
-    "\",\"arguments\":" arguments "}}"
-#define TEXT(id, text)                                                                             \
-    "{\"jsonrpc\":\"2.0\",\"id\":" id                                                              \
-    ",\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"" text "\"}]}}"
-
 static void start(Peer *peer, const char *const *arguments)
 {
-    char *line;
-
-    peer_start(peer, program, arguments);
-    peer_send(peer, INITIALIZE);
-    line = peer_line(peer);
-    assert_non_null(line);
-    assert_non_null(strstr(line, "\"protocolVersion\":\"2025-11-25\""));
-    free(line);
-    peer_send(peer, INITIALIZED);
+    peer_open(peer, program, arguments);
 }
 
 static const char *const with_diagnostics[] = {"serve", "--diagnostics", "--rate", "off", NULL};
@@ -213,6 +195,9 @@ static void ten_thousand_requests_are_answered_though_nobody_reads_at_first(void
 
     (void)state;
     start(&peer, with_diagnostics);
+    for (size_t i = 0; i < N; i++) {
+        peer_expect_sent(&peer, request, SIZE + 1);
+    }
     /* Writing blocks once the pipes and our buffers are full, so another process does it. */
     writer = fork();
     assert_true(writer >= 0);
@@ -355,6 +340,71 @@ static void a_call_ends_at_its_deadline(void **state)
     assert_int_equal(peer_finish(&peer), 0);
 }
 
+/* Takes the reports of the call whose token is 1, and gives the line behind them. */
+static char *line_behind_progress(Peer *peer, size_t *ret_n)
+{
+    char *line;
+
+    for (*ret_n = 0; (line = peer_line(peer)) != NULL &&
+                     strstr(line, "\"method\":\"notifications/progress\"") != NULL;
+         ++*ret_n) {
+        assert_non_null(strstr(line, "\"progressToken\":1"));
+        free(line);
+    }
+    assert_non_null(line);
+    return line;
+}
+
+#define REPORTING_SLEEP(id, ms)                                                                    \
+    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{\"name\":"           \
+    "\"sleep\",\"arguments\":{\"ms\":" ms "},\"_meta\":{\"progressToken\":1}}}"
+
+/* Nothing else happens on the wire: the reports alone must move the deadline. */
+static void progress_extends_the_deadline(void **state)
+{
+    static const char *const arguments[] = {"serve", "--diagnostics",         "--call-timeout-ms",
+                                            "1000",  "--call-timeout-max-ms", "60000",
+                                            NULL};
+    char *line;
+    size_t n;
+    Peer peer;
+
+    (void)state;
+    start(&peer, arguments);
+    peer_send(&peer, REPORTING_SLEEP("1", "2000"));
+    line = line_behind_progress(&peer, &n);
+    assert_non_null(strstr(line, "slept 2000 ms"));
+    assert_true(n > 0);
+    free(line);
+    peer_send(&peer, CALL("2", "sleep", "{\"ms\":60000}"));
+    line = peer_line(&peer);
+    assert_non_null(line);
+    assert_non_null(strstr(line, "\"isError\":true"));
+    assert_non_null(strstr(line, "1000 ms"));
+    free(line);
+    assert_int_equal(peer_finish(&peer), 0);
+}
+
+static void the_hard_maximum_ends_a_call_that_reports(void **state)
+{
+    static const char *const arguments[] = {"serve", "--diagnostics",         "--call-timeout-ms",
+                                            "900",   "--call-timeout-max-ms", "1000",
+                                            NULL};
+    char *line;
+    size_t n;
+    Peer peer;
+
+    (void)state;
+    start(&peer, arguments);
+    peer_send(&peer, REPORTING_SLEEP("1", "2000"));
+    line = line_behind_progress(&peer, &n);
+    assert_non_null(strstr(line, "\"isError\":true"));
+    assert_null(strstr(line, "slept"));
+    assert_true(n > 0);
+    free(line);
+    assert_int_equal(peer_finish(&peer), 0);
+}
+
 /* ---- the end ---- */
 
 static void calls_in_flight_finish_when_input_ends(void **state)
@@ -413,6 +463,37 @@ static void a_client_that_has_gone_ends_the_program_without_a_signal(void **stat
     assert_int_equal(peer_wait(peer.pid), 0);
     (void)close(peer.to);
     free(peer.data);
+    mcp_watch_deinit(&peer.watch);
+}
+
+static void a_client_that_neither_reads_nor_writes_is_given_up(void **state)
+{
+    static const char *const arguments[] = {"serve",      "--diagnostics", "--rate", "off",
+                                            "--drain-ms", "200",           NULL};
+    char *request = echo_of_size(10000);
+    int to[2];
+    int from[2];
+    struct pollfd room;
+    pid_t pid;
+
+    (void)state;
+    assert_int_equal(pipe2(to, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(from, O_CLOEXEC), 0);
+    pid = peer_spawn(program, arguments, to[0], from[1]);
+    assert_int_equal(close(to[0]), 0);
+    assert_int_equal(close(from[1]), 0);
+    assert_int_equal(write(to[1], INITIALIZE "\n", strlen(INITIALIZE) + 1),
+                     (ssize_t)strlen(INITIALIZE) + 1);
+    assert_int_equal(fcntl(to[1], F_SETFL, O_NONBLOCK), 0);
+    /* Until it does not read any more, because nobody reads its answers. */
+    room = (struct pollfd){.fd = to[1], .events = POLLOUT};
+    while (poll(&room, 1, 300) == 1) {
+        (void)!write(to[1], request, 10001);
+    }
+    assert_int_equal(close(to[1]), 0);
+    assert_int_equal(peer_wait(pid), 0);
+    assert_int_equal(close(from[0]), 0);
+    free(request);
 }
 
 static void an_orphan_ends(void **state)
@@ -437,7 +518,7 @@ static void an_orphan_ends(void **state)
         _exit(0);
     }
     assert_int_equal(close(out[1]), 0);
-    peer = (Peer){.to = in[1], .from = out[0]};
+    peer_init(&peer, -1, in[1], out[0]);
     peer_send(&peer, INITIALIZE);
     free(peer_line(&peer));
     assert_int_equal(close(go[1]), 0);
@@ -449,34 +530,7 @@ static void an_orphan_ends(void **state)
     (void)close(out[0]);
     (void)close(go[0]);
     free(peer.data);
-}
-
-/* ---- other descriptors ---- */
-
-static void files_serve_as_input_and_output(void **state)
-{
-    char in_path[] = "/tmp/tw-serve-in-XXXXXX";
-    char out_path[] = "/tmp/tw-serve-out-XXXXXX";
-    static const char text[] =
-        INITIALIZE "\n" INITIALIZED "\n" CALL("1", "echo", "{\"message\":\"file\"}") "\n";
-    char got[4096];
-    int in = mkstemp(in_path);
-    int out = mkstemp(out_path);
-    ssize_t n;
-
-    (void)state;
-    assert_true(in >= 0 && out >= 0);
-    assert_int_equal(write(in, text, sizeof(text) - 1), (ssize_t)sizeof(text) - 1);
-    assert_int_equal(lseek(in, 0, SEEK_SET), 0);
-    assert_int_equal(peer_wait(peer_spawn(program, with_diagnostics, in, out)), 0);
-    n = pread(out, got, sizeof(got) - 1, 0);
-    assert_true(n > 0);
-    got[n] = '\0';
-    assert_non_null(strstr(got, "\"text\":\"file\""));
-    (void)unlink(in_path);
-    (void)unlink(out_path);
-    (void)close(in);
-    (void)close(out);
+    mcp_watch_deinit(&peer.watch);
 }
 
 int main(int argc, char **argv)
@@ -492,12 +546,14 @@ int main(int argc, char **argv)
         cmocka_unit_test(more_calls_than_allowed_are_refused_at_once),
         cmocka_unit_test(the_rate_is_limited),
         cmocka_unit_test(a_call_ends_at_its_deadline),
+        cmocka_unit_test(progress_extends_the_deadline),
+        cmocka_unit_test(the_hard_maximum_ends_a_call_that_reports),
         cmocka_unit_test(calls_in_flight_finish_when_input_ends),
         cmocka_unit_test(a_signal_lets_calls_finish_and_refuses_new_ones),
         cmocka_unit_test(calls_that_do_not_end_are_cancelled_after_the_drain),
         cmocka_unit_test(a_client_that_has_gone_ends_the_program_without_a_signal),
+        cmocka_unit_test(a_client_that_neither_reads_nor_writes_is_given_up),
         cmocka_unit_test(an_orphan_ends),
-        cmocka_unit_test(files_serve_as_input_and_output),
     };
 
     if (argc != 2) {

@@ -73,6 +73,9 @@ async function run(title, peer, era) {
     const check = (name, fn) => checks.check(`${title}: ${name}`, fn);
 
     await check('connect', () => client.connect(transport));
+    await check('nothing is announced that is not there', () => {
+        assert.deepEqual(client.getServerCapabilities(), { tools: {} });
+    });
     await check('lists', async () => {
         const names = [];
         let cursor;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/bytes.h"
 #include "support/cmocka.h"
@@ -41,6 +42,25 @@ static struct {
 void mcp_schema_require(void)
 {
     shared_data_require(TW_SHARED_DATA, "mcp-schema");
+}
+
+bool mcp_schema_is_there(void)
+{
+    static const char folder[] = TW_SHARED_DATA "/mcp-schema";
+    static bool was_said;
+    struct stat st;
+
+    if (stat(folder, &st) == 0 && S_ISDIR(st.st_mode)) {
+        return true;
+    }
+    if (!was_said) {
+        (void)fprintf(stderr,
+                      "SKIPPED: no message is checked against the schemas of MCP: no folder %s; "
+                      "give the CMake variable TOOLWIRE_SHARED_DATA\n",
+                      folder);
+        was_said = true;
+    }
+    return false;
 }
 
 static const Official *official(McpRevision revision)

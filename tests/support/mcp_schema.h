@@ -17,6 +17,10 @@
 /* Ends the program as skipped if the schemas are not there. */
 void mcp_schema_require(void);
 
+/* For a test that has more to do than this: false if they are not there, which the first call says
+ * on stderr (stdout may be the wire). */
+bool mcp_schema_is_there(void);
+
 /* A message that a server sends: notification, request, result or error. method: of the request
  * that it answers, which chooses the definition of the result; NULL (or a method that the revision
  * does not know) checks the envelope only. A result may hold nothing that its definition does not

@@ -65,6 +65,8 @@ static void text_is_printed_and_the_rest_is_described(void **state)
     check(false, "{\"type\":\"text\",\"text\":\"a\\tb\"}", "a\tb\n", 0);
     check(false, "{\"type\":\"text\",\"text\":\"a\\n\"}", "a\n", 0);
     check(false, "{\"type\":\"text\",\"text\":\"\"}", "\n", 0);
+    check(false, "{\"type\":\"text\"}", "\n", 0);
+    check(false, "{\"type\":\"text\",\"text\":7}", "\n", 0);
     check(false, "{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"YWJj\"}",
           "[image: image/png, 3 bytes]\n", 0);
     check(false, "{\"type\":\"audio\",\"data\":\"YQ==\"}", "[audio: unknown type, 1 bytes]\n", 0);
@@ -83,6 +85,9 @@ static void resource_is_printed_as_it_is(void **state)
     check(true, "{\"text\":\"no newline\"}", "no newline", 0);
     check(true, "{\"blob\":\"YWJj\"}", "abc", 0);
     check(true, "{\"blob\":\"YWJ\"}", "", PEER_CONTENT_E_BLOB);
+    check(true, "{\"blob\":\"\"}", "", 0);
+    check(true, "{\"text\":null}", "", 0);
+    check(true, "{}", "", 0);
 }
 
 int main(void)

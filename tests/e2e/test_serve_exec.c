@@ -1,0 +1,313 @@
+/* The commands of a tools file, run by the real program.
+ *
+ *     test_serve_exec TOOLWIRE
+ */
+#include "e2e/peer.h"
+
+#include "support/cmocka.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Only ends a test that would hang; nothing is measured by it. */
+#define HANG_MS 60000
+#define STEP_MS 10
+
+static const char *program;
+
+/* A tool whose command runs in the folder of the file. */
+#define TOOL(name, more)                                                                           \
+    "{\"name\":\"" name "\",\"description\":\"d\",\"input_schema\":{\"type\":\"object\"},"         \
+    "\"cwd\":\".\"," more "}"
+#define SCRIPT(script) "\"command\":[\"/bin/sh\",\"-c\",\"" script "\"]"
+
+/* Which processes it has: its shell, and the shell's child. */
+#define NOTE_PROCESSES "echo $$ $! >new; mv new pids; "
+
+static const char *const tools[] = {
+    TOOL("argv",
+         "\"command\":[\"printf\",\"%s|\",\"$(touch x)\",\"; touch y\",\"`touch z`\",\"*\"]"),
+    TOOL("cat", "\"command\":[\"cat\"]"),
+    TOOL("env", "\"command\":[\"env\"],\"env\":{\"TW_E2E_SAID\":\"by the file\"}"),
+    TOOL("passed", "\"command\":[\"env\"],\"env\":[\"TW_E2E_PASSED\"]"),
+    TOOL("fail", SCRIPT("echo out; echo why >&2; exit 3")),
+    TOOL("killed", SCRIPT("kill -9 $$")),
+    TOOL("structured", SCRIPT("echo '{\\\"n\\\":1}'") ",\"output_schema\":{\"type\":\"object\","
+                                                      "\"required\":[\"n\"]}"),
+    TOOL("hang", SCRIPT("sleep 1000 & " NOTE_PROCESSES "wait") ",\"timeout_ms\":1500"),
+    TOOL("stubborn",
+         SCRIPT("trap '' TERM; sleep 1000 & " NOTE_PROCESSES "wait") ",\"timeout_ms\":1500"),
+    TOOL("flood", SCRIPT("yes & " NOTE_PROCESSES "wait")),
+    TOOL("sleep", SCRIPT("sleep 1000 & " NOTE_PROCESSES "wait")),
+};
+
+typedef struct Folder {
+    char path[64];
+    char tools[80];
+    char pids[80];
+} Folder;
+
+static void folder_open(Folder *folder)
+{
+    FILE *file;
+
+    *folder = (Folder){.path = "/tmp/tw-serve-exec-XXXXXX"};
+    assert_non_null(mkdtemp(folder->path));
+    (void)snprintf(folder->tools, sizeof(folder->tools), "%s/tools.json", folder->path);
+    (void)snprintf(folder->pids, sizeof(folder->pids), "%s/pids", folder->path);
+    file = fopen(folder->tools, "w");
+    assert_non_null(file);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(tools); i++) {
+        assert_true(fprintf(file, "%c%s\n", i == 0 ? '[' : ',', tools[i]) > 0);
+    }
+    assert_true(fputs("]", file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Nothing else may lie in the folder. */
+static void folder_close(Folder *folder)
+{
+    assert_int_equal(unlink(folder->tools), 0);
+    (void)unlink(folder->pids);
+    assert_int_equal(rmdir(folder->path), 0);
+}
+
+static void start(Peer *peer, const Folder *folder)
+{
+    const char *const arguments[] = {"serve", "--tools", folder->tools, NULL};
+
+    peer_open(peer, program, arguments);
+}
+
+/* Calls the tool and gives the answer's line. */
+static char *call(Peer *peer, const char *tool, const char *arguments)
+{
+    char line[1024];
+    char *answer;
+
+    (void)snprintf(line, sizeof(line), CALL("1", "%s", "%s"), tool, arguments);
+    peer_send(peer, line);
+    answer = peer_line(peer);
+    assert_non_null(answer);
+    assert_non_null(strstr(answer, "\"id\":1"));
+    return answer;
+}
+
+static void arguments_meet_no_shell(void **state)
+{
+    Folder folder;
+    char *answer;
+    Peer peer;
+
+    (void)state;
+    folder_open(&folder);
+    start(&peer, &folder);
+    peer_send(&peer, CALL("1", "argv", "{}"));
+    peer_expect(&peer, TEXT("1", "$(touch x)|; touch y|`touch z`|*|"));
+    answer = call(&peer, "cat", "{\"a\":\"$(touch x)\",\"b\":\"'; touch y #\"}");
+    assert_non_null(
+        strstr(answer, "{\\\"a\\\":\\\"$(touch x)\\\",\\\"b\\\":\\\"'; touch y #\\\"}"));
+    assert_null(strstr(answer, "isError"));
+    free(answer);
+    assert_int_equal(peer_finish(&peer), 0);
+    folder_close(&folder);
+}
+
+static void the_environment_is_clean(void **state)
+{
+    Folder folder;
+    char *answer;
+    Peer peer;
+
+    (void)state;
+    folder_open(&folder);
+    assert_int_equal(setenv("TW_E2E_SECRET", "secret", 1), 0);
+    assert_int_equal(setenv("TW_E2E_PASSED", "passed on", 1), 0);
+    start(&peer, &folder);
+    answer = call(&peer, "env", "{}");
+    assert_non_null(strstr(answer, "TW_E2E_SAID=by the file"));
+    assert_non_null(strstr(answer, "PATH="));
+    assert_null(strstr(answer, "TW_E2E_SECRET"));
+    assert_null(strstr(answer, "TW_E2E_PASSED"));
+    free(answer);
+    answer = call(&peer, "passed", "{}");
+    assert_non_null(strstr(answer, "TW_E2E_PASSED=passed on"));
+    assert_null(strstr(answer, "TW_E2E_SECRET"));
+    assert_null(strstr(answer, "TW_E2E_SAID"));
+    free(answer);
+    assert_int_equal(peer_finish(&peer), 0);
+    folder_close(&folder);
+}
+
+static void a_failing_command_is_a_tool_error(void **state)
+{
+    Folder folder;
+    char *answer;
+    Peer peer;
+
+    (void)state;
+    folder_open(&folder);
+    start(&peer, &folder);
+    answer = call(&peer, "fail", "{}");
+    assert_non_null(strstr(answer, "\"isError\":true"));
+    assert_non_null(strstr(answer, "out\\nexit status 3\\nwhy"));
+    free(answer);
+    answer = call(&peer, "killed", "{}");
+    assert_non_null(strstr(answer, "\"isError\":true"));
+    free(answer);
+    assert_int_equal(peer_finish(&peer), 0);
+    folder_close(&folder);
+}
+
+static void an_object_is_structured(void **state)
+{
+    Folder folder;
+    char *answer;
+    Peer peer;
+
+    (void)state;
+    folder_open(&folder);
+    start(&peer, &folder);
+    answer = call(&peer, "structured", "{}");
+    assert_non_null(strstr(answer, "\"structuredContent\":{\"n\":1}"));
+    free(answer);
+    assert_int_equal(peer_finish(&peer), 0);
+    folder_close(&folder);
+}
+
+/* A zombie has ended too; who collects it is not the program's matter once its parent is gone. */
+static bool has_ended(pid_t pid)
+{
+    char path[64];
+    char name[64];
+    char process_state = '?';
+    FILE *file;
+    int n;
+
+    if (kill(pid, 0) != 0) {
+        return errno == ESRCH;
+    }
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    file = fopen(path, "r");
+    if (file == NULL) {
+        return false; /* asked again */
+    }
+    n = fscanf(file, "%*d (%63[^)]) %c", name, &process_state);
+    (void)fclose(file);
+    return n == 2 && process_state == 'Z';
+}
+
+static void wait_until_ended(pid_t pid)
+{
+    for (int ms = 0; !has_ended(pid); ms += STEP_MS) {
+        if (ms >= HANG_MS) {
+            fail_msg("process %d still runs", (int)pid);
+        }
+        (void)poll(NULL, 0, STEP_MS);
+    }
+}
+
+/* The processes of the last call, which it wrote into its file: its shell, and the shell's child.
+ */
+static void wait_until_group_ended(const Folder *folder)
+{
+    FILE *file = fopen(folder->pids, "r");
+    int shell = 0;
+    int child = 0;
+
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%d %d", &shell, &child), 2);
+    (void)fclose(file);
+    assert_true(shell > 1 && child > 1);
+    wait_until_ended(shell);
+    wait_until_ended(child);
+}
+
+static void the_deadline_ends_the_whole_process_group(void **state)
+{
+    static const char *const names[] = {"hang", "stubborn"};
+    Folder folder;
+    char *answer;
+    Peer peer;
+
+    (void)state;
+    folder_open(&folder);
+    start(&peer, &folder);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(names); i++) {
+        print_message("%s\n", names[i]);
+        answer = call(&peer, names[i], "{}");
+        assert_non_null(strstr(answer, "\"isError\":true"));
+        assert_non_null(strstr(answer, "1500 ms"));
+        free(answer);
+        wait_until_group_ended(&folder);
+    }
+    assert_int_equal(peer_finish(&peer), 0);
+    folder_close(&folder);
+}
+
+static void too_much_output_ends_the_command(void **state)
+{
+    Folder folder;
+    char *answer;
+    Peer peer;
+
+    (void)state;
+    folder_open(&folder);
+    start(&peer, &folder);
+    answer = call(&peer, "flood", "{}");
+    assert_true(strlen(answer) < 1000);
+    assert_true(strstr(answer, "\"error\"") != NULL || strstr(answer, "\"isError\":true") != NULL);
+    free(answer);
+    wait_until_group_ended(&folder);
+    peer_send(&peer, CALL("2", "argv", "{}"));
+    peer_expect(&peer, TEXT("2", "$(touch x)|; touch y|`touch z`|*|"));
+    assert_int_equal(peer_finish(&peer), 0);
+    folder_close(&folder);
+}
+
+static void a_client_that_goes_takes_its_commands_with_it(void **state)
+{
+    const char *arguments[] = {"serve", "--drain-ms", "1", "--tools", NULL, NULL};
+    Folder folder;
+    Peer peer;
+
+    (void)state;
+    folder_open(&folder);
+    arguments[4] = folder.tools;
+    peer_open(&peer, program, arguments);
+    peer_send(&peer, CALL("1", "sleep", "{}"));
+    for (int ms = 0; access(folder.pids, R_OK) != 0 && ms < HANG_MS; ms += STEP_MS) {
+        (void)poll(NULL, 0, STEP_MS);
+    }
+    assert_int_equal(close(peer.from), 0);
+    peer.from = -1;
+    assert_int_equal(peer_finish(&peer), 0);
+    wait_until_group_ended(&folder);
+    folder_close(&folder);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arguments_meet_no_shell),
+        cmocka_unit_test(the_environment_is_clean),
+        cmocka_unit_test(a_failing_command_is_a_tool_error),
+        cmocka_unit_test(an_object_is_structured),
+        cmocka_unit_test(the_deadline_ends_the_whole_process_group),
+        cmocka_unit_test(too_much_output_ends_the_command),
+        cmocka_unit_test(a_client_that_goes_takes_its_commands_with_it),
+    };
+
+    if (argc != 2) {
+        fprintf(stderr, "usage: test_serve_exec TOOLWIRE\n");
+        return 2;
+    }
+    program = argv[1];
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
