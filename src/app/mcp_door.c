@@ -49,6 +49,7 @@ struct McpDoor {
     bool lists_change;
     bool paused; /* the client does not read: lines wait in the reader */
     bool input_ended;
+    bool is_wide; /* a long message has come: the pipe was widened */
     int64_t drain_ms;
     int64_t drain_end_ms;
     int64_t timer_ms; /* what the timer is set to */
@@ -240,6 +241,11 @@ static void door_on_input(void *context)
         return;
     }
     door_handle_lines(door);
+    if (!door->is_wide && inq_unread(&door->reader.in).n >= IO_STREAM_READ_BYTES) {
+        /* The beginning of a message that takes more than one read. */
+        door->is_wide = true;
+        io_stream_widen_input(door->stream);
+    }
     door->last_input_ms = io_loop_now_ms(door->loop);
 }
 

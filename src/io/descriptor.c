@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define DESCRIPTOR_PIPE_BYTES (1024 * 1024)
+
 /* "/proc/self/fd/" and any int. */
 #define DESCRIPTOR_PATH_SIZE 32
 
@@ -122,4 +124,17 @@ ssize_t io_descriptor_write(const IoDescriptor *d, struct iovec *slices, size_t 
         }
     } while (n_written < 0 && errno == EINTR);
     return n_written < 0 ? -errno : n_written;
+}
+
+void io_descriptor_widen(int fd)
+{
+#ifdef F_SETPIPE_SZ
+    struct stat info;
+
+    if (fstat(fd, &info) == 0 && S_ISFIFO(info.st_mode)) {
+        (void)fcntl(fd, F_SETPIPE_SZ, DESCRIPTOR_PIPE_BYTES);
+    }
+#else
+    (void)fd;
+#endif
 }

@@ -49,3 +49,7 @@ void io_descriptor_close(IoDescriptor *d);
  * Bytes, or a negative errno; interruptions are gone through. */
 ssize_t io_descriptor_read(const IoDescriptor *d, char *p, size_t n);
 ssize_t io_descriptor_write(const IoDescriptor *d, struct iovec *slices, size_t n_slices);
+
+/* Makes a pipe hold a whole MCP request of maximal size, 1 MiB. The system's limit for ordinary
+ * users is the same by default; where it is lower, and for anything but a pipe, nothing happens. */
+void io_descriptor_widen(int fd);

@@ -3,36 +3,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "io/descriptor.h"
 
 /* The first descriptor that is not one of the standard three. */
 #define STDIO_FIRST_FREE 3
-
-/* What fits into a pipe of ours: a whole MCP request of maximal size in one write. The system's
- * limit for ordinary users is the same by default; where it is lower the pipe stays as it is. */
-#define STDIO_PIPE_BYTES (1024 * 1024)
 
 static void stdio_close(int fd)
 {
     if (fd >= 0) {
         (void)close(fd);
     }
-}
-
-static void stdio_widen(int fd)
-{
-#ifdef F_SETPIPE_SZ
-    struct stat info;
-
-    if (fstat(fd, &info) == 0 && S_ISFIFO(info.st_mode)) {
-        (void)fcntl(fd, F_SETPIPE_SZ, STDIO_PIPE_BYTES);
-    }
-#else
-    (void)fd;
-#endif
 }
 
 /* What else we were started with is nobody's business but ours. Older kernels lack the call; then
@@ -95,8 +78,7 @@ int io_stdio_claim(int *ret_in_fd, int *ret_out_fd)
     }
     stdio_point(STDIN_FILENO, null_fd);
     stdio_point(STDOUT_FILENO, STDERR_FILENO);
-    stdio_widen(in_fd);
-    stdio_widen(out_fd);
+    io_descriptor_widen(out_fd);
     stdio_keep_from_children();
     *ret_in_fd = in_fd;
     *ret_out_fd = out_fd;

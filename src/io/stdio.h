@@ -6,6 +6,7 @@
  */
 #pragma once
 
-/* Gives two close-on-exec descriptors for what was standard input and output; pipes are widened to
- * 1 MiB where the system lets us. 0, or a negative errno with nothing changed. */
+/* Gives two close-on-exec descriptors for what was standard input and output; an output pipe is
+ * widened to 1 MiB where the system lets us (for input see io_stream_widen_input). 0, or a negative
+ * errno with nothing changed. */
 int io_stdio_claim(int *ret_in_fd, int *ret_out_fd);

@@ -439,6 +439,11 @@ void io_stream_resume(IoStream *stream)
     }
 }
 
+void io_stream_widen_input(IoStream *stream)
+{
+    io_descriptor_widen(stream->in.descriptor.fd);
+}
+
 bool io_stream_has_hung_up(const IoStream *stream)
 {
     struct pollfd look = {.fd = stream->in.descriptor.fd, .events = POLLRDHUP};

@@ -65,6 +65,11 @@ bool io_stream_is_waiting(const IoStream *stream);
 void io_stream_pause(IoStream *stream);
 void io_stream_resume(IoStream *stream);
 
+/* The peer sends messages that are longer than a pipe holds: makes the pipe hold 1 MiB, where the
+ * system lets us. Not done from the start: with small messages both ends would only wait longer for
+ * each other. Does nothing for anything but a pipe. */
+void io_stream_widen_input(IoStream *stream);
+
 /* Has the peer closed its end, though what it sent before may still be unread? For owners that have
  * paused and so would not hear of it. */
 bool io_stream_has_hung_up(const IoStream *stream);

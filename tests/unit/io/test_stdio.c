@@ -77,7 +77,7 @@ static int check_claim(int in_fd, int out_fd, int err_fd)
         return 6;
     }
     /* An ordinary user may be allowed less; then the pipe is as it was. */
-    if (geteuid() == 0 && fcntl(in, F_GETPIPE_SZ) != BYTES_1_MIB) {
+    if (geteuid() == 0 && fcntl(out, F_GETPIPE_SZ) != BYTES_1_MIB) {
         return 7;
     }
     return 0;

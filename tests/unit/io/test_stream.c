@@ -113,6 +113,43 @@ static void data_before_the_end_is_read(void **state)
     assert_int_equal(f->pump.n_failures, 0);
 }
 
+static void an_input_pipe_is_widened_on_demand_only(void **state)
+{
+    Fixture *f = *state;
+    int fds[2];
+    int before;
+
+    make_pipe(fds);
+    pump_open(&f->pump, fds[0], -1);
+    before = fcntl(fds[1], F_GETPIPE_SZ);
+    assert_true(before > 0 && before < 1024 * 1024);
+    io_stream_widen_input(f->pump.stream);
+    if (geteuid() == 0) { /* an ordinary user may be allowed less */
+        assert_int_equal(fcntl(fds[1], F_GETPIPE_SZ), 1024 * 1024);
+    }
+    assert_int_equal(close(fds[1]), 0);
+    assert_int_equal(io_loop_run(f->loop), 0);
+    assert_int_equal(f->pump.n_ends, 1);
+}
+
+static void a_peer_that_hung_up_is_noticed_while_paused(void **state)
+{
+    Fixture *f = *state;
+    int fds[2];
+
+    make_pipe(fds);
+    pump_open(&f->pump, fds[0], -1);
+    io_stream_pause(f->pump.stream);
+    write_all(fds[1], "unread");
+    assert_false(io_stream_has_hung_up(f->pump.stream));
+    assert_int_equal(close(fds[1]), 0);
+    assert_true(io_stream_has_hung_up(f->pump.stream));
+    io_stream_resume(f->pump.stream);
+    assert_int_equal(io_loop_run(f->loop), 0);
+    assert_int_equal(f->pump.n_ends, 1);
+    assert_bytes(&f->pump.in, "unread");
+}
+
 static void data_before_a_sockets_end_is_read(void **state)
 {
     Fixture *f = *state;
@@ -668,6 +705,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(data_before_the_end_is_read, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_input_pipe_is_widened_on_demand_only, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_peer_that_hung_up_is_noticed_while_paused, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(data_before_a_sockets_end_is_read, setup, teardown),
         cmocka_unit_test_setup_teardown(an_echo_answers_in_place, setup, teardown),
         cmocka_unit_test_setup_teardown(shutting_output_waits_for_what_is_pending, setup, teardown),
