@@ -24,7 +24,8 @@ enum {
 #define INQ_AHEAD_BYTES ((size_t)1024 * 1024)
 
 typedef struct Inq {
-    char *data;
+    char *block;       /* as allocated */
+    char *data;        /* the first byte of it that is aligned (see inq.c) */
     size_t head;       /* first unread byte */
     size_t end;        /* first byte of the room */
     size_t cap;        /* bytes allocated */
