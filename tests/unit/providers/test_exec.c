@@ -552,6 +552,25 @@ static void a_cancelled_call_is_forgotten_by_free_too(void **state)
     forget(&asked);
 }
 
+/* Calling and cancelling in turn must not collect commands that do not listen to TERM. */
+static void commands_that_do_not_end_keep_new_ones_out(void **state)
+{
+    Fixture *f = *state;
+    Asked asked;
+
+    load(f, "[" SCRIPT("a", "trap '' TERM; while :; do sleep 1000; done") "]");
+    for (size_t i = 0; i < LIMIT_CALLS_IN_FLIGHT; i++) {
+        ask(&asked, f, "a", NULL);
+        assert_int_equal(asked.n_finished, 0);
+        router_cancel(f->router, &asked.call);
+        forget(&asked);
+    }
+    ask(&asked, f, "a", NULL);
+    assert_int_equal(asked.n_finished, 1);
+    assert_int_equal(asked.error, CALL_ERROR_BUSY);
+    forget(&asked);
+}
+
 /* True if fd ends: nobody holds its other side any more. A generous time, which only a failure
  * takes. */
 static bool comes_to_its_end(int fd)
@@ -882,6 +901,7 @@ int main(void)
         TEST(a_deadline_ends_the_whole_group),
         TEST(a_cancelled_call_is_forgotten_at_once),
         TEST(a_cancelled_call_is_forgotten_by_free_too),
+        TEST(commands_that_do_not_end_keep_new_ones_out),
         TEST(what_holds_the_output_open_does_not_hold_the_call_and_is_ended),
         TEST(what_a_command_left_without_its_output_is_ended_too),
         TEST(what_is_left_and_does_not_listen_is_killed_later),

@@ -23,6 +23,21 @@ static void tool_gets_its_arguments_byte_for_byte(void **state)
     world_deinit(&world);
 }
 
+/* The tool that was called last is remembered, and must be forgotten with its entry. */
+static void a_tool_that_was_removed_after_a_call_is_unknown(void **state)
+{
+    World world;
+
+    (void)state;
+    world_init(&world, NULL);
+    asker_ask(&world.asker, world.router, CALL_TOOL, "echo", NULL);
+    assert_int_equal(world.asker.error, CALL_ERROR_NONE);
+    assert_int_equal(router_remove(world.router, ROUTER_TOOL, SPAN("echo")), 0);
+    asker_ask(&world.asker, world.router, CALL_TOOL, "echo", NULL);
+    assert_int_equal(world.asker.error, CALL_ERROR_UNKNOWN_TOOL);
+    world_deinit(&world);
+}
+
 static void unknown_names_have_an_error_for_each_kind(void **state)
 {
     static const struct {
@@ -406,6 +421,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tool_gets_its_arguments_byte_for_byte),
+        cmocka_unit_test(a_tool_that_was_removed_after_a_call_is_unknown),
         cmocka_unit_test(unknown_names_have_an_error_for_each_kind),
         cmocka_unit_test(wrong_arguments_never_reach_the_provider),
         cmocka_unit_test(many_faults_are_listed_up_to_the_limit),
