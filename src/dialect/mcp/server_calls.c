@@ -73,24 +73,22 @@ static bool take_params(McpServer *server, const McpInbound *in, Wanted *want)
     switch (want->verb) {
     case CALL_TOOL:
     case CALL_PROMPT:
-        return mcp_take_string(server, in, in->params, SPAN("name"), "params.name", true,
-                               &want->target) &&
-               mcp_take_object(server, in, in->params, SPAN("arguments"), "params.arguments", false,
-                               &want->arguments) &&
+        return mcp_check_string(server, in, in->known.name, "params.name", true, &want->target) &&
+               mcp_check_object(server, in, in->known.arguments, "params.arguments", false,
+                                &want->arguments) &&
                (want->verb == CALL_TOOL ||
                 are_strings(server, in, want->arguments, "params.arguments"));
     case CALL_READ:
     case CALL_SUBSCRIBE:
-        return mcp_take_string(server, in, in->params, SPAN("uri"), "params.uri", true,
-                               &want->target);
+        return mcp_check_string(server, in, in->known.uri, "params.uri", true, &want->target);
     case CALL_COMPLETE:
         return take_completion(server, in, want);
     case CALL_LIST_TOOLS:
     case CALL_LIST_RESOURCES:
     case CALL_LIST_TEMPLATES:
     case CALL_LIST_PROMPTS:
-        return mcp_take_string(server, in, in->params, SPAN("cursor"), "params.cursor", false,
-                               &want->cursor);
+        return mcp_check_string(server, in, in->known.cursor, "params.cursor", false,
+                                &want->cursor);
     case CALL_N_VERBS:
         break;
     }

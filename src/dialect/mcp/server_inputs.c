@@ -199,10 +199,9 @@ bool mcp_take_inputs(McpServer *server, const McpInbound *in, Span method, Span 
     Span text = SPAN_NULL;
     int r;
 
-    if (!mcp_take_object(server, in, in->params, SPAN("inputResponses"), "params.inputResponses",
-                         false, &returned.newer) ||
-        !mcp_take_string(server, in, in->params, SPAN("requestState"), "params.requestState", false,
-                         &text)) {
+    if (!mcp_check_object(server, in, in->known.responses, "params.inputResponses", false,
+                          &returned.newer) ||
+        !mcp_check_string(server, in, in->known.state, "params.requestState", false, &text)) {
         return false;
     }
     if (text.p == NULL) {

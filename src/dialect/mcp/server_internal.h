@@ -4,6 +4,7 @@
  *     server.c           life, receiving, events
  *     server_output.c    one message out, batches
  *     server_methods.c   from an envelope to its method; what is answered at once
+ *     server_params.c    members of params, found and checked
  *     server_meta.c      the era of a request, and what its `_meta` says
  *     server_calls.c     requests that become calls
  *     server_ask.c       questions to the client; answers of the legacy eras
@@ -35,6 +36,18 @@ struct McpBatch {
     bool is_reading;
 };
 
+/* A `_meta` that the modern era accepts, and what it says. Clients say the same in each request,
+ * and reading it costs as much as the rest of a small call; so the last one is kept, to be told by
+ * its bytes. n = 0: none yet. */
+#define MCP_SAID_BYTES ((size_t)512)
+
+typedef struct McpSaid {
+    size_t n;
+    unsigned can;
+    CallLogLevel log_level;
+    char text[MCP_SAID_BYTES];
+} McpSaid;
+
 struct McpServer {
     McpServerConfig config; /* zeros replaced by defaults */
     McpState state;
@@ -51,6 +64,7 @@ struct McpServer {
     size_t n_subscribed_bytes; /* of the URIs in it */
     bool has_changed[3];       /* by McpListKind; likewise */
 
+    McpSaid said;
     McpRequests requests;
     McpLink events; /* requests whose `turn` it is to be fetched */
     McpLink
@@ -67,6 +81,17 @@ struct McpServer {
     Bytes server_info; /* mcp_render_server_info, once */
 };
 
+/* The members of params that more than one method has; node NULL where there is none. */
+typedef struct McpParams {
+    JsonValue meta;
+    JsonValue name;
+    JsonValue uri;
+    JsonValue arguments;
+    JsonValue cursor;
+    JsonValue responses; /* inputResponses */
+    JsonValue state;     /* requestState */
+} McpParams;
+
 /* A request that is being looked at. */
 typedef struct McpInbound {
     const JsonrpcMessage *message;
@@ -74,6 +99,7 @@ typedef struct McpInbound {
     McpBatch *batch;
     McpRevision revision;
     JsonValue params; /* an object; node NULL if absent */
+    McpParams known;  /* of it */
     Span token;
     CallLogLevel log_level;
     unsigned can;
@@ -150,8 +176,18 @@ void mcp_batch_settle(McpServer *server, McpBatch *batch);
 /* Serves one request whose envelope is sound. */
 void mcp_serve_request(McpServer *server, const JsonrpcMessage *message, McpBatch *batch);
 
+/* server_params.c */
+
+/* Finds them in one walk; of equal names the last counts. 0, -ENOMEM. */
+int mcp_params_read(McpParams *ret, JsonValue params, Arena *arena);
+
 /* For the checks of params: false if the member is wrong; the request is then refused with a
- * message that says `path`. *ret keeps its value where an optional member is absent. */
+ * message that says `path`. *ret keeps its value where an optional member is absent. check: v is
+ * the member, its node NULL if absent; take: looks it up first. */
+bool mcp_check_string(McpServer *server, const McpInbound *in, JsonValue v, const char *path,
+                      bool is_required, Span *ret);
+bool mcp_check_object(McpServer *server, const McpInbound *in, JsonValue v, const char *path,
+                      bool is_required, JsonValue *ret);
 bool mcp_take_string(McpServer *server, const McpInbound *in, JsonValue object, Span name,
                      const char *path, bool is_required, Span *ret);
 bool mcp_take_object(McpServer *server, const McpInbound *in, JsonValue object, Span name,

@@ -1,6 +1,8 @@
 /* What a request says about itself: its era, and what else is in `_meta`. */
 #include "dialect/mcp/server_internal.h"
 
+#include <string.h>
+
 #include "base/error.h"
 
 #define META(name) SPAN("io.modelcontextprotocol/" name)
@@ -144,6 +146,49 @@ static bool take_version(McpServer *server, const McpInbound *in, JsonValue meta
     return false;
 }
 
+/* A request of the modern era: version, place, and what it says about itself. */
+static bool take_modern(McpServer *server, McpInbound *in, JsonValue meta)
+{
+    in->revision = MCP_FIRST_MODERN;
+    if (!take_version(server, in, meta)) {
+        return false;
+    }
+    if (in->batch != NULL) {
+        mcp_refuse(server, in, MCP_ERROR_INVALID_REQUEST,
+                   "a request that names its protocol version must not be in a batch");
+        return false;
+    }
+    return take_modern_meta(server, in, meta);
+}
+
+/* Is it what the last modern request said, to the byte? Then that is known. */
+static bool was_said(const McpServer *server, McpInbound *in, Span meta)
+{
+    const McpSaid *said = &server->said;
+
+    if (in->batch != NULL || !span_equals(meta, span_make(said->text, said->n))) {
+        return false;
+    }
+    in->revision = MCP_FIRST_MODERN;
+    in->can = said->can;
+    in->log_level = said->log_level;
+    return true;
+}
+
+/* A token is another one each time, and not worth keeping. */
+static void keep_said(McpServer *server, const McpInbound *in, Span meta)
+{
+    McpSaid *said = &server->said;
+
+    if (in->token.n > 0 || meta.n > sizeof(said->text)) {
+        return;
+    }
+    memcpy(said->text, meta.p, meta.n);
+    said->n = meta.n;
+    said->can = in->can;
+    said->log_level = in->log_level;
+}
+
 bool mcp_take_meta(McpServer *server, McpInbound *in)
 {
     JsonValue meta = JSON_VALUE_NULL;
@@ -152,28 +197,18 @@ bool mcp_take_meta(McpServer *server, McpInbound *in)
     in->revision = server->revision;
     in->log_level = server->log_level;
     in->can = server->can;
-    if (in->params.node == NULL) {
-        return true;
-    }
-    if (!mcp_take_object(server, in, in->params, SPAN("_meta"), "params._meta", false, &meta)) {
+    if (!mcp_check_object(server, in, in->known.meta, "params._meta", false, &meta)) {
         return false;
     }
-    if (meta.node == NULL) {
+    if (meta.node == NULL || was_said(server, in, json_span(meta))) {
         return true;
     }
-    if (json_get(meta, META("protocolVersion"), &version)) {
-        in->revision = MCP_FIRST_MODERN;
-        if (!take_version(server, in, meta)) {
-            return false;
-        }
-        if (in->batch != NULL) {
-            mcp_refuse(server, in, MCP_ERROR_INVALID_REQUEST,
-                       "a request that names its protocol version must not be in a batch");
-            return false;
-        }
-        if (!take_modern_meta(server, in, meta)) {
-            return false;
-        }
+    if (!json_get(meta, META("protocolVersion"), &version)) {
+        return take_token(server, in, meta);
     }
-    return take_token(server, in, meta);
+    if (!take_modern(server, in, meta) || !take_token(server, in, meta)) {
+        return false;
+    }
+    keep_said(server, in, json_span(meta));
+    return true;
 }

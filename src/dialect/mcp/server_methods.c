@@ -42,46 +42,6 @@ typedef struct Method {
     CallVerb verb;
 } Method;
 
-bool mcp_take_string(McpServer *server, const McpInbound *in, JsonValue object, Span name,
-                     const char *path, bool is_required, Span *ret)
-{
-    JsonValue v;
-    int r;
-
-    if (object.node == NULL || !json_get(object, name, &v)) {
-        if (is_required) {
-            mcp_refuse_format(server, in, MCP_ERROR_INVALID_PARAMS, "%s is missing", path);
-        }
-        return !is_required;
-    }
-    r = json_string(v, &server->arena, ret);
-    if (r == JSON_E_KIND) {
-        mcp_refuse_format(server, in, MCP_ERROR_INVALID_PARAMS, "%s must be a string", path);
-    } else {
-        mcp_server_fail(server, err_fold(r));
-    }
-    return r == 0;
-}
-
-bool mcp_take_object(McpServer *server, const McpInbound *in, JsonValue object, Span name,
-                     const char *path, bool is_required, JsonValue *ret)
-{
-    JsonValue v;
-
-    if (object.node == NULL || !json_get(object, name, &v)) {
-        if (is_required) {
-            mcp_refuse_format(server, in, MCP_ERROR_INVALID_PARAMS, "%s is missing", path);
-        }
-        return !is_required;
-    }
-    if (json_kind(v) != JSON_OBJECT) {
-        mcp_refuse_format(server, in, MCP_ERROR_INVALID_PARAMS, "%s must be an object", path);
-        return false;
-    }
-    *ret = v;
-    return true;
-}
-
 static void answer_empty(McpServer *server, const McpInbound *in)
 {
     McpReply reply = mcp_reply_to(server, in);
@@ -197,7 +157,7 @@ void mcp_serve_unsubscribe(McpServer *server, const McpInbound *in)
 {
     Span uri;
 
-    if (mcp_take_string(server, in, in->params, SPAN("uri"), "params.uri", true, &uri)) {
+    if (mcp_check_string(server, in, in->known.uri, "params.uri", true, &uri)) {
         if (map_find(&server->subscribed, uri, NULL)) {
             server->n_subscribed_bytes -= uri.n;
             (void)map_remove(&server->subscribed, uri);
@@ -342,12 +302,15 @@ void mcp_serve_request(McpServer *server, const JsonrpcMessage *message, McpBatc
     bool has_bad_params = in.params.node != NULL && json_kind(in.params) != JSON_OBJECT;
     int r = jsonrpc_id_key(message->id, &server->arena, &in.key);
 
+    if (has_bad_params) {
+        in.params = JSON_VALUE_NULL;
+    }
+    if (r == 0 && in.params.node != NULL) {
+        r = mcp_params_read(&in.known, in.params, &server->arena);
+    }
     if (r != 0) {
         mcp_server_fail(server, err_fold(r));
         return;
-    }
-    if (has_bad_params) {
-        in.params = JSON_VALUE_NULL;
     }
     if (mcp_requests_find(&server->requests, in.key) != NULL) {
         mcp_refuse(server, &in, MCP_ERROR_INVALID_REQUEST, "a request of that id is open already");
