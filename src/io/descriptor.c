@@ -115,7 +115,13 @@ ssize_t io_descriptor_write(const IoDescriptor *d, struct iovec *slices, size_t 
     ssize_t n_written;
 
     do {
-        if (d->kind == IO_DESCRIPTOR_SOCKET) {
+        if (n_slices == 1) {
+            /* What one answer is; the kernel need not fetch the vector. */
+            n_written =
+                d->kind == IO_DESCRIPTOR_SOCKET
+                    ? send(d->fd, slices->iov_base, slices->iov_len, MSG_DONTWAIT | MSG_NOSIGNAL)
+                    : write(d->fd, slices->iov_base, slices->iov_len);
+        } else if (d->kind == IO_DESCRIPTOR_SOCKET) {
             struct msghdr message = {.msg_iov = slices, .msg_iovlen = n_slices};
 
             n_written = sendmsg(d->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);

@@ -8,7 +8,7 @@
  *
  * If both directions use one descriptor they share one uv_poll. What is waited for changes only at
  * a pause, an end or a full pipe: a message that comes and is answered costs epoll_wait, read and
- * writev and no other system call.
+ * write and no other system call.
  *
  * The memory is released when libuv has let go of the handles, which is never inside a callback; so
  * the code below may look at `is_dead` after every call of the owner.

@@ -149,21 +149,27 @@ McpRequest *mcp_requests_find(McpRequests *requests, Span key)
     return request;
 }
 
+static Span add_word(Bytes *words, Span word)
+{
+    Span added = span_make(words->data + words->n, word.n);
+
+    (void)bytes_append_span(words, word);
+    return added;
+}
+
 static int request_set_words(McpRequest *request, Span id, Span key, Span token)
 {
     Bytes *words = &request->words;
-    Span *const targets[] = {&request->id, &request->key, &request->token};
-    const Span sources[] = {id, key, token};
     int r = bytes_reserve(words, id.n + key.n + token.n + 1);
 
     if (r != 0) {
         return err_fold(r);
     }
     /* There is room for all of it: nothing moves any more. */
-    for (size_t i = 0; i < TW_ARRAY_SIZE(sources); i++) {
-        *targets[i] = span_make(words->data + words->n, sources[i].n);
-        (void)bytes_append_span(words, sources[i]);
-    }
+    request->id = add_word(words, id);
+    /* Most ids are written in the one way that they are known by. */
+    request->key = key.p == id.p && key.n == id.n ? request->id : add_word(words, key);
+    request->token = add_word(words, token);
     return 0;
 }
 
