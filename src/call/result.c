@@ -18,6 +18,7 @@ static const char *const error_texts[CALL_N_ERRORS] = {
     [CALL_ERROR_TOO_LARGE] = "the result is too large",
     [CALL_ERROR_CANNOT_ASK] = "input is needed that this client cannot give",
     [CALL_ERROR_INTERNAL] = "internal error",
+    [CALL_ERROR_RAISED] = "the tool failed",
     [CALL_ERROR_OWN] = "the call failed",
 };
 

@@ -36,13 +36,14 @@ typedef enum CallError {
     CALL_ERROR_TOO_LARGE,   /* the result exceeds what the door may send */
     CALL_ERROR_CANNOT_ASK,  /* the tool needs input that this asker cannot give */
     CALL_ERROR_INTERNAL,
-    CALL_ERROR_OWN, /* the provider's own: wire_code, message and data are as it said */
+    CALL_ERROR_RAISED, /* the tool ended in an exception: message, error_type */
+    CALL_ERROR_OWN,    /* the provider's own: wire_code, message and data are as it said */
     CALL_N_ERRORS
 } CallError;
 
 typedef enum CallResultKind {
-    CALL_RESULT_ERROR,      /* error, message, data, retry_after_ms, wire_code */
-    CALL_RESULT_TOOL,       /* pieces: elements of `content`; structured, is_error, meta */
+    CALL_RESULT_ERROR,      /* error, message, data, error_type, retry_after_ms, wire_code */
+    CALL_RESULT_TOOL,       /* pieces: elements of `content`; structured, is_error, meta, members */
     CALL_RESULT_RESOURCE,   /* pieces: elements of `contents`; ttl_ms, is_private */
     CALL_RESULT_PROMPT,     /* pieces: elements of `messages`; description */
     CALL_RESULT_COMPLETION, /* pieces: elements of `values`; total, has_more */
@@ -89,6 +90,8 @@ typedef struct CallResult {
     uint32_t content_kinds; /* CALL_CONTENT_* */
     Span structured;        /* one JSON value, or empty */
     Span meta;              /* one JSON object for `_meta`, or empty */
+    Span members;           /* tool: further members of the result, `"name":value` with commas in
+                               between; none of the above. Passed on as they are */
     bool is_error;          /* tool: it ran and failed */
     bool is_private;        /* resource: must not be shared between users by a cache */
     int64_t ttl_ms;         /* resource: how long it stays fresh; 0 not at all */
@@ -101,8 +104,9 @@ typedef struct CallResult {
     Span next_cursor; /* text; empty if this is the last page */
 
     CallError error;
-    Span message; /* text, a sentence for people */
-    Span data;    /* one JSON value, or empty */
+    Span message;    /* text, a sentence for people */
+    Span data;       /* one JSON value, or empty */
+    Span error_type; /* RAISED: UTF-8 text, the exception's class; may be empty */
     int wire_code;
     int64_t retry_after_ms;
 

@@ -58,7 +58,7 @@ static void out_tool(McpOut *o, Arena *scratch, const McpReply *reply, const Mcp
     bool is_structured = has_structured(reply->revision, result->structured);
 
     mcp_out_reserve(o, reply->id.n + mcp_content_size(result) + result->structured.n +
-                           result->meta.n + MCP_RESULT_OVERHEAD);
+                           result->members.n + result->meta.n + MCP_RESULT_OVERHEAD);
     mcp_out_result(o, reply);
     MCP_OUT_KEY(o, "content");
     MCP_OUT(o, "[");
@@ -76,6 +76,10 @@ static void out_tool(McpOut *o, Arena *scratch, const McpReply *reply, const Mcp
     }
     if (result->is_error) {
         MCP_OUT(o, ",\"isError\":true");
+    }
+    if (result->members.n > 0) {
+        MCP_OUT(o, ",");
+        mcp_out_span(o, result->members);
     }
     mcp_out_end_result(o, scratch, reply, result->meta);
 }

@@ -1,6 +1,7 @@
 #include "dialect/mcp/render_error.h"
 
 #include "base/compiler.h"
+#include "base/escape.h"
 
 /* A revision later than all: never. */
 #define NEVER MCP_N_REVISIONS
@@ -38,6 +39,8 @@ static const ErrorRow error_rows[CALL_N_ERRORS] = {
     [CALL_ERROR_TOO_LARGE] = {MCP_ERROR_INTERNAL, MCP_ERROR_INTERNAL, TOOLS_REPORT},
     [CALL_ERROR_CANNOT_ASK] = {MCP_ERROR_INTERNAL, MCP_ERROR_INTERNAL, TOOLS_REPORT},
     [CALL_ERROR_INTERNAL] = {MCP_ERROR_INTERNAL, MCP_ERROR_INTERNAL, NEVER},
+    /* What a model can read and act on, in every revision: there is no number to be told. */
+    [CALL_ERROR_RAISED] = {MCP_ERROR_INTERNAL, MCP_ERROR_INTERNAL, MCP_2024_11_05},
     /* The number is the provider's: see own_code. */
     [CALL_ERROR_OWN] = {MCP_ERROR_INTERNAL, MCP_ERROR_INTERNAL, TOOLS_REPORT},
 };
@@ -147,6 +150,19 @@ static void out_own_structured(McpOut *o, const CallResult *result)
     MCP_OUT(o, "}}");
 }
 
+/* " (type: ValueError)", as the bridges that people know write it, into the string that has just
+ * been closed. */
+static void out_raised_type(McpOut *o, Span type)
+{
+    if (o->r != 0 || type.n == 0) {
+        return;
+    }
+    o->out->n--;
+    MCP_OUT(o, " (type: ");
+    o->r = o->r == 0 ? escape_json(o->out, type) : o->r;
+    MCP_OUT(o, ")\"");
+}
+
 static void out_tool_failure(McpOut *o, Arena *scratch, const McpReply *reply,
                              const CallResult *result)
 {
@@ -158,6 +174,9 @@ static void out_tool_failure(McpOut *o, Arena *scratch, const McpReply *reply,
         o->out->n--; /* opens the string again */
         out_problems(o, scratch, result);
         MCP_OUT(o, "\"");
+    }
+    if (result->error == CALL_ERROR_RAISED) {
+        out_raised_type(o, result->error_type);
     }
     MCP_OUT(o, "}]");
     if (result->error == CALL_ERROR_OWN) {

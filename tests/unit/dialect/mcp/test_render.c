@@ -78,6 +78,26 @@ static void structured_content_alone_becomes_text_where_it_cannot_be_sent(void *
                 HEAD "\"content\":[],\"structuredContent\":{\"n\":1}}}");
 }
 
+/* Rendered without the eye of the schemas, which would take them for members of another revision.
+ */
+static void further_members_are_passed_on(void **state)
+{
+    Render *render = *state;
+    Span piece = SPAN("{\"type\":\"text\",\"text\":\"t\"}");
+    CallResult result = CALL_RESULT_TOOL_PIECES(&piece, 1);
+
+    result.members = SPAN("\"x\":9007199254740993,\"y\":{\"z\":1.0}");
+    result.meta = SPAN("{\"a\":1}");
+    for (int i = 0; i < MCP_N_REVISIONS; i++) {
+        McpReply reply = render_reply((McpRevision)i, CALL_TOOL);
+
+        bytes_clear(&render->out);
+        assert_int_equal(mcp_render_result(&render->out, &render->scratch, &reply, &result), 0);
+        assert_true(text_holds(bytes_span(&render->out),
+                               "],\"x\":9007199254740993,\"y\":{\"z\":1.0},\"_meta\":{"));
+    }
+}
+
 static void meta_of_a_result_is_merged_with_ours(void **state)
 {
     CallResult result = CALL_RESULT_TOOL_PIECES(text_pieces, 3);
@@ -364,6 +384,7 @@ int main(void)
         cmocka_unit_test(failed_tool_says_so),
         cmocka_unit_test(structured_content_goes_where_the_revision_has_it),
         cmocka_unit_test(structured_content_alone_becomes_text_where_it_cannot_be_sent),
+        cmocka_unit_test(further_members_are_passed_on),
         cmocka_unit_test(meta_of_a_result_is_merged_with_ours),
         cmocka_unit_test(what_a_relayed_server_said_of_itself_is_left_out),
         cmocka_unit_test(method_that_is_a_tool_answers_the_bare_report),

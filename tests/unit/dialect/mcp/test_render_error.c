@@ -31,6 +31,7 @@ static const ErrorCase error_cases[] = {
     {CALL_ERROR_TOO_LARGE, {-32603, -32603, 0, 0, 0}, ALL_OF(-32603)},
     {CALL_ERROR_CANNOT_ASK, {-32603, -32603, 0, 0, 0}, ALL_OF(-32603)},
     {CALL_ERROR_INTERNAL, ALL_OF(-32603), ALL_OF(-32603)},
+    {CALL_ERROR_RAISED, ALL_OF(0), ALL_OF(-32603)},
     {CALL_ERROR_OWN, {-32001, -32001, 0, 0, 0}, {-32001, -32001, -32001, -32001, -32603}},
 };
 
@@ -66,6 +67,24 @@ static void every_error_has_its_number_in_every_revision(void **state)
             }
         }
     }
+}
+
+static void an_exception_is_told_with_its_type(void **state)
+{
+    CallResult result = {.kind = CALL_RESULT_ERROR,
+                         .error = CALL_ERROR_RAISED,
+                         .message = SPAN("no \"x\""),
+                         .error_type = SPAN("Key\"Error")};
+
+    for (int i = 0; i < MCP_N_REVISIONS; i++) {
+        Span text = render_result(*state, (McpRevision)i, CALL_TOOL, &result);
+
+        assert_true(text_holds(text, "\"text\":\"no \\\"x\\\" (type: Key\\\"Error)\"}]"));
+        assert_true(text_holds(text, "\"isError\":true"));
+    }
+    result.error_type = SPAN_NULL;
+    assert_true(text_holds(render_result(*state, MCP_2025_11_25, CALL_TOOL, &result),
+                           "\"text\":\"no \\\"x\\\"\"}]"));
 }
 
 static void caller_of_a_bare_method_always_gets_an_error(void **state)
@@ -251,6 +270,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_error_has_its_number_in_every_revision),
+        cmocka_unit_test(an_exception_is_told_with_its_type),
         cmocka_unit_test(caller_of_a_bare_method_always_gets_an_error),
         cmocka_unit_test(message_of_the_provider_comes_first),
         cmocka_unit_test(missing_resource_is_named),
