@@ -2,6 +2,10 @@
 
 #include <stdlib.h>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 void *mem_alloc(size_t n)
 {
     return malloc(n == 0 ? 1 : n);
@@ -27,4 +31,11 @@ void *mem_free(void *p)
 {
     free(p);
     return NULL;
+}
+
+void mem_trim(void)
+{
+#ifdef __GLIBC__
+    (void)malloc_trim(0);
+#endif
 }

@@ -1,4 +1,5 @@
-/* base/limits.h: every bound in one place, each with its reason.
+/* base/limits.h: the bounds that several files need or a setting changes, each with its reason. One
+ * that concerns a single module may be in that, with a name and a reason, too.
  *
  * These are the defaults; owners pass them on at init, so that a configuration can change them.
  */
@@ -9,6 +10,12 @@
 /* Nesting of a JSON text. Real messages stay under 20; the index needs no stack, but consumers may.
  */
 #define LIMIT_JSON_DEPTH 512
+
+/* Nesting of JSON that a provider gives: an answer wraps up to five levels around it (a batch, the
+ * message, result, messages, message; the message, result, inputRequests, request, params), and the
+ * peer that reads the whole may count as strictly as we do. The rest is for whoever passes it on
+ * inside a message of its own. */
+#define LIMIT_RESULT_DEPTH (LIMIT_JSON_DEPTH - 8)
 
 /* A JSON text that is indexed. Offsets are 32 bits wide, and no wire of ours carries a larger
  * message. */
@@ -65,6 +72,10 @@
 /* Tools, resources, templates or prompts of one router, each; a session lists them all. */
 #define LIMIT_ROUTER_ENTRIES 65536
 
+/* Descriptions in one page of a list, however many entries a page may have: a response of the
+ * default size holds them and what is around them. No single one comes near (router/entry.c). */
+#define LIMIT_LIST_PAGE_BYTES ((size_t)4 * 1024 * 1024)
+
 /* How long a client may take to come back with the answers to our questions: a person reads them.
  * The state that it brings back holds the answers of earlier rounds, and is bounded too. */
 #define LIMIT_MCP_STATE_MS    ((int64_t)10 * 60 * 1000)
@@ -101,6 +112,10 @@
 
 /* Call-socket message; equality passes. */
 #define LIMIT_CALLSOCK_MESSAGE_BYTES 10485760
+
+/* How long calls wait for the answer to one that was taken back after it was sent; then a new
+ * connection serves them. A parent that finishes soon keeps its connection. */
+#define LIMIT_CALLSOCK_LATE_MS 2000
 
 /* Storage that an arena or buffer keeps between messages: covers the common message, so that steady
  * traffic allocates nothing, and lets a rare 10 MiB one go back to the system. */

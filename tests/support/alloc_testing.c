@@ -68,3 +68,7 @@ void *mem_free(void *p)
     free(p);
     return NULL;
 }
+
+void mem_trim(void)
+{
+}

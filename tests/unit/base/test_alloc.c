@@ -4,11 +4,13 @@
 #define mem_alloc_array real_mem_alloc_array
 #define mem_realloc     real_mem_realloc
 #define mem_free        real_mem_free
+#define mem_trim        real_mem_trim
 #include "../../../src/base/alloc.c"
 #undef mem_alloc
 #undef mem_alloc_array
 #undef mem_realloc
 #undef mem_free
+#undef mem_trim
 
 #include "support/cmocka.h"
 
@@ -22,6 +24,7 @@ void *mem_alloc(size_t n);
 void *mem_alloc_array(size_t count, size_t size);
 void *mem_realloc(void *p, size_t n);
 void *mem_free(void *p);
+void mem_trim(void);
 
 static void zero_bytes_are_an_allocation_too(void **state)
 {
