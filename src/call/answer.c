@@ -10,6 +10,7 @@
 /* What CallAnswer.r can be besides 0, -ENOMEM and BYTES_E_FULL. */
 enum {
     ANSWER_E_MALFORMED = BYTES_E_FULL + 1, /* JSON was promised and not given */
+    ANSWER_E_DEPTH                         /* nested deeper than LIMIT_RESULT_DEPTH */
 };
 
 void call_answer_init(CallAnswer *answer, size_t max_bytes)
@@ -86,6 +87,7 @@ static Span answer_word(CallAnswer *answer, Span text)
 /* Indexes JSON that came from outside; the index lives until the next one. */
 static bool answer_parse(CallAnswer *answer, Span json, JsonDoc *ret)
 {
+    JsonLimits limits = {.max_depth = LIMIT_RESULT_DEPTH};
     int r;
 
     if (answer->r != 0) {
@@ -96,8 +98,10 @@ static bool answer_parse(CallAnswer *answer, Span json, JsonDoc *ret)
         return false;
     }
     arena_reset(&answer->scratch, LIMIT_KEEP_BYTES);
-    r = json_parse(ret, &answer->scratch, json.p, json.n, NULL, NULL);
-    if (r != 0) {
+    r = json_parse(ret, &answer->scratch, json.p, json.n, &limits, NULL);
+    if (r == JSON_E_DEPTH) {
+        answer_fail(answer, ANSWER_E_DEPTH);
+    } else if (r != 0) {
         answer_fail(answer, r < 0 ? err_pass(r) : ANSWER_E_MALFORMED);
     }
     return r == 0;
@@ -442,6 +446,9 @@ static void answer_say_failure(CallAnswer *answer)
     } else if (answer->r == ANSWER_E_MALFORMED) {
         result->error = CALL_ERROR_BAD_RESULT;
         result->message = SPAN("the provider's answer is not the JSON that it must be");
+    } else if (answer->r == ANSWER_E_DEPTH) {
+        result->error = CALL_ERROR_BAD_RESULT;
+        result->message = SPAN("the provider's answer is nested too deeply");
     }
     if (result->message.n == 0) {
         result->message = span_from_str(call_error_text(result->error));

@@ -7,9 +7,9 @@
  *     call_answer_finish(&answer, call);       // ends the call; the answer may be used again
  *
  * The first failure sticks, and finish then ends the call with the matching error: too large, not
- * JSON where JSON was promised, out of memory. Text may hold any bytes; what is not UTF-8 becomes
- * U+FFFD. JSON is checked and written compact. Everything is copied. Storage is kept between uses.
- * Thread: any, one at a time (finish: loop).
+ * JSON where JSON was promised, JSON nested deeper than LIMIT_RESULT_DEPTH, out of memory. Text may
+ * hold any bytes; what is not UTF-8 becomes U+FFFD. JSON is checked and written compact. Everything
+ * is copied. Storage is kept between uses. Thread: any, one at a time (finish: loop).
  */
 #pragma once
 

@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #include "base/error.h"
+#include "base/limits.h"
 #include "router/cursor.h"
 #include "router/router_impl.h"
 
@@ -173,6 +174,25 @@ static size_t router_seek(const RouterTable *table, uint64_t serial)
     return low;
 }
 
+/* How many entries from start on make a page: as many as one may have, and as fit; at least one, if
+ * there is any, since a cursor must lead further. */
+static size_t router_page_length(const Router *router, const RouterTable *table, size_t start)
+{
+    size_t max = table->n - start;
+    size_t n_bytes = 0;
+
+    if (router->page_size > 0 && max > router->page_size) {
+        max = router->page_size;
+    }
+    for (size_t n = 0; n < max; n++) {
+        n_bytes += json_span(table->descriptions[start + n]).n;
+        if (n_bytes > LIMIT_LIST_PAGE_BYTES && n > 0) {
+            return n;
+        }
+    }
+    return max;
+}
+
 static void router_dispatch_list(Router *router, Call *call, RouterKind kind)
 {
     const RouterTable *table = &router->tables[kind];
@@ -187,15 +207,12 @@ static void router_dispatch_list(Router *router, Call *call, RouterKind kind)
         return;
     }
     start = router_seek(table, serial);
-    n = table->n - start;
+    n = router_page_length(router, table, start);
     bytes_clear(&router->words);
-    if (router->page_size > 0 && n > router->page_size) {
-        n = router->page_size;
-        if (router_cursor_write(&router->words, router->seed, kind,
-                                table->entries[start + n - 1]->serial) != 0) {
-            router_end_error(call, CALL_ERROR_INTERNAL);
-            return;
-        }
+    if (n < table->n - start && router_cursor_write(&router->words, router->seed, kind,
+                                                    table->entries[start + n - 1]->serial) != 0) {
+        router_end_error(call, CALL_ERROR_INTERNAL);
+        return;
     }
     page.entries = n > 0 ? table->descriptions + start : NULL;
     page.n_entries = n;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "call/answer.h"
 #include "support/alloc_testing.h"
 #include "support/oom_sweep.h"
@@ -286,6 +287,69 @@ static void asks_are_copied_and_gathered(void **state)
     call_answer_deinit(&answer);
 }
 
+/* An object nested depth deep, which may be a block, too. */
+static Span nested_object(char *out, size_t depth)
+{
+    Span head = SPAN("{\"type\":\"t\",\"a\":");
+    size_t n = head.n;
+
+    memcpy(out, head.p, n);
+    for (size_t i = 1; i < depth; i++) {
+        memcpy(out + n, "{\"a\":", 5);
+        n += 5;
+    }
+    out[n++] = '1';
+    memset(out + n, '}', depth);
+    return span_make(out, n + depth);
+}
+
+static void json_must_leave_room_for_the_levels_around_it(void **state)
+{
+    char json[LIMIT_JSON_DEPTH * 8];
+    CallAnswer answer;
+
+    (void)state;
+    call_answer_init(&answer, sizeof(json) * 4);
+    for (size_t depth = LIMIT_RESULT_DEPTH; depth <= LIMIT_RESULT_DEPTH + 1; depth++) {
+        bool is_fine = depth == LIMIT_RESULT_DEPTH;
+
+        for (int part = 0; part < 6; part++) {
+            Span given = nested_object(json, depth);
+            const CallResult *result;
+
+            call_answer_reset(&answer, CALL_RESULT_TOOL);
+            switch (part) {
+            case 0:
+                call_answer_structured(&answer, given);
+                break;
+            case 1:
+                call_answer_block(&answer, no_role, given);
+                break;
+            case 2:
+                call_answer_meta(&answer, given);
+                break;
+            case 3:
+                call_answer_error(&answer, -1, SPAN("m"), given);
+                break;
+            case 4:
+                call_answer_ask(&answer, &(CallAsk){.key = SPAN("k"), .schema = given});
+                break;
+            default:
+                call_answer_ask(&answer, &(CallAsk){.key = SPAN("k"), .params = given});
+                break;
+            }
+            result = call_answer_result(&answer);
+            assert_int_equal(result->error, !is_fine    ? CALL_ERROR_BAD_RESULT
+                                            : part == 3 ? CALL_ERROR_OWN
+                                                        : CALL_ERROR_NONE);
+            if (!is_fine) {
+                assert_span(result->message, "the provider's answer is nested too deeply");
+            }
+        }
+    }
+    call_answer_deinit(&answer);
+}
+
 static size_t n_finished;
 
 static void count_finish(Call *call, const CallResult *result)
@@ -361,6 +425,7 @@ int main(void)
         cmocka_unit_test(more_than_a_hundred_values_set_has_more),
         cmocka_unit_test(error_of_the_provider_replaces_the_result),
         cmocka_unit_test(asks_are_copied_and_gathered),
+        cmocka_unit_test(json_must_leave_room_for_the_levels_around_it),
         cmocka_unit_test(finish_ends_the_call_and_allocates_nothing_when_used_again),
         cmocka_unit_test(want_of_memory_becomes_an_internal_error),
     };

@@ -1,5 +1,7 @@
 #include "support/cmocka.h"
 
+#include <stdlib.h>
+
 #include "base/limits.h"
 #include "support/alloc_testing.h"
 #include "support/oom_sweep.h"
@@ -259,6 +261,65 @@ static void pages_follow_one_another_while_entries_come_and_go(void **state)
     (void)router_free(router);
 }
 
+/* An entry of any kind whose description has n_bytes. */
+static void add_long(Router *router, RouterKind kind, char name, size_t n_bytes,
+                     FakeProvider *provider)
+{
+    char *json = malloc(n_bytes + 1);
+    int n;
+
+    assert_non_null(json);
+    n = snprintf(json, n_bytes,
+                 "{\"name\":\"%c\",\"uri\":\"u:%c\",\"uriTemplate\":\"u:%c{x}\","
+                 "\"inputSchema\":{\"type\":\"object\"},\"description\":\"",
+                 name, name, name);
+    assert_true(n > 0 && (size_t)n + 2 < n_bytes);
+    memset(json + n, 'd', n_bytes - (size_t)n - 2);
+    memcpy(json + n_bytes - 2, "\"}", 3);
+    assert_int_equal(fake_add(router, kind, json, provider, NULL), 0);
+    free(json);
+}
+
+static void page_ends_before_it_is_too_long(void **state)
+{
+    static const CallVerb verbs[ROUTER_N_KINDS] = {
+        [ROUTER_TOOL] = CALL_LIST_TOOLS,
+        [ROUTER_RESOURCE] = CALL_LIST_RESOURCES,
+        [ROUTER_TEMPLATE] = CALL_LIST_TEMPLATES,
+        [ROUTER_PROMPT] = CALL_LIST_PROMPTS,
+    };
+    static const char *const pages[] = {"a b c d", "e f g h", "i"};
+    const size_t quarter = LIMIT_LIST_PAGE_BYTES / 4;
+    Router *router = fake_router(NULL);
+    FakeProvider provider = {.plan = FAKE_ECHO};
+    Asker asker;
+
+    (void)state;
+    asker_init(&asker);
+    for (RouterKind kind = ROUTER_TOOL; kind < ROUTER_N_KINDS; kind++) {
+        /* Four quarters just fit; with something small among them the fourth does not. */
+        for (char name = 'a'; name <= 'i'; name++) {
+            add_long(router, kind, name, name == 'e' ? 200 : quarter, &provider);
+        }
+        asker_ask(&asker, router, verbs[kind], "", NULL);
+        for (size_t i = 0; i < TW_ARRAY_SIZE(pages); i++) {
+            assert_int_equal(asker.kind, CALL_RESULT_LIST);
+            assert_string_equal(asker.content, pages[i]);
+            assert_int_equal(asker.cursor[0] == '\0', i + 1 == TW_ARRAY_SIZE(pages));
+            if (i + 1 < TW_ARRAY_SIZE(pages)) {
+                ask_page(&asker, router, verbs[kind], asker.cursor);
+            }
+        }
+        /* The number of entries ends it, too. */
+        router_set_page_size(router, 1);
+        asker_ask(&asker, router, verbs[kind], "", NULL);
+        assert_string_equal(asker.content, "a");
+        router_set_page_size(router, 0);
+    }
+    asker_deinit(&asker);
+    (void)router_free(router);
+}
+
 static void invented_cursors_are_refused(void **state)
 {
     static const char *const invented[] = {"",
@@ -473,6 +534,7 @@ int main(void)
         cmocka_unit_test(completions_are_there_while_an_entry_has_them),
         cmocka_unit_test(lists_are_in_order_of_addition),
         cmocka_unit_test(pages_follow_one_another_while_entries_come_and_go),
+        cmocka_unit_test(page_ends_before_it_is_too_long),
         cmocka_unit_test(invented_cursors_are_refused),
         cmocka_unit_test(listeners_are_told_and_may_leave_while_they_are),
         cmocka_unit_test(listener_that_was_to_be_told_next_may_be_taken_away),
