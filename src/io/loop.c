@@ -98,10 +98,14 @@ static int loop_init_handles(IoLoop *loop)
         return err_raise(r);
     }
     (void)uv_prepare_init(&loop->uv, &loop->prepare);
+    /* Fails only if it cannot make the loop's pipe for signals, which uv_loop_init has made. */
+    (void)uv_signal_init(&loop->uv, &loop->child_signal);
     loop->async.data = loop;
     loop->prepare.data = loop;
+    loop->child_signal.data = loop;
     uv_unref((uv_handle_t *)&loop->async);
     uv_unref((uv_handle_t *)&loop->prepare);
+    uv_unref((uv_handle_t *)&loop->child_signal);
     return 0;
 }
 
@@ -173,6 +177,7 @@ IoLoop *io_loop_free(IoLoop *loop)
     io_process_abandon_orphans(loop);
     uv_close((uv_handle_t *)&loop->async, NULL);
     uv_close((uv_handle_t *)&loop->prepare, NULL);
+    uv_close((uv_handle_t *)&loop->child_signal, NULL);
     (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
     (void)uv_loop_close(&loop->uv);
     uv_mutex_destroy(&loop->mutex);

@@ -17,7 +17,10 @@ struct IoLoop {
     IoTask *last_task;
     IoBeforeWait *first_hook;
     IoBeforeWait *last_hook;
-    IoProcess *first_orphan; /* freed, but not reaped or not all ended yet (process.c) */
+    uv_signal_t child_signal; /* SIGCHLD; runs while there are children (process.c) */
+    IoProcess *first_child;   /* whose exit was not told yet */
+    unsigned n_awaited;       /* of these, how many keep the loop running */
+    IoProcess *first_orphan;  /* freed, but not reaped or not all ended yet (process.c) */
     unsigned n_holds;
     bool in_hooks;
     bool stopping;

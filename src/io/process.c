@@ -5,26 +5,31 @@
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "io/loop_internal.h"
+#include "io/process_start.h"
 
-/* The child leads a session of its own (UV_PROCESS_DETACHED is setsid), not only a group: so its
- * group is known by its pid before it runs a single instruction of its program, and the terminal's
- * Ctrl-C and hang-up reach us alone, who then end it in order. */
+/* The child leads a session of its own, not only a group: so its group is known by its pid before
+ * it runs a single instruction of its program, and the terminal's Ctrl-C and hang-up reach us
+ * alone, who then end it in order. */
 struct IoProcess {
-    uv_process_t uv;
     uv_timer_t killer; /* after TERM */
     IoLoop *loop;
     void (*exited)(void *context, IoProcessExit exit);
     void *context;
     IoProcess *next; /* among the orphans */
     IoProcess *prev;
-    int pid;
-    int n_open; /* handles that the loop has not let go of */
-    bool is_running;
+    IoProcess *next_child; /* among those whose exit was not told yet */
+    IoProcess *prev_child;
+    IoProcessExit how;
+    pid_t pid;
+    bool is_child;   /* in that list */
+    bool is_awaited; /* keeps the loop running */
+    bool is_running; /* not reaped */
     bool is_ending;
     bool is_orphan; /* freed or retired by its owner */
 };
@@ -35,18 +40,103 @@ typedef struct ProcessWires {
     int theirs[3];
 } ProcessWires;
 
+/* ---- The children of a loop: one watch on SIGCHLD, which runs while there are some ---- */
+
+static void process_on_child_signal(uv_signal_t *watch, int signum);
+
+static void process_set_awaited(IoProcess *process, bool is_awaited)
+{
+    IoLoop *loop = process->loop;
+
+    if (process->is_awaited == is_awaited) {
+        return;
+    }
+    process->is_awaited = is_awaited;
+    loop->n_awaited = is_awaited ? loop->n_awaited + 1 : loop->n_awaited - 1;
+    if (loop->n_awaited > 0) {
+        uv_ref((uv_handle_t *)&loop->child_signal);
+    } else {
+        uv_unref((uv_handle_t *)&loop->child_signal);
+    }
+}
+
+/* Before it is started: its end may come at once. 0, or a negative errno. */
+static int process_link_child(IoProcess *process)
+{
+    IoLoop *loop = process->loop;
+
+    if (loop->first_child == NULL) {
+        int r = uv_signal_start(&loop->child_signal, process_on_child_signal, SIGCHLD);
+
+        if (r != 0) {
+            return err_raise(r);
+        }
+    }
+    process->next_child = loop->first_child;
+    if (process->next_child != NULL) {
+        process->next_child->prev_child = process;
+    }
+    loop->first_child = process;
+    process->is_child = true;
+    process_set_awaited(process, true);
+    return 0;
+}
+
+static void process_unlink_child(IoProcess *process)
+{
+    IoLoop *loop = process->loop;
+
+    if (!process->is_child) {
+        return;
+    }
+    if (process->prev_child != NULL) {
+        process->prev_child->next_child = process->next_child;
+    } else {
+        loop->first_child = process->next_child;
+    }
+    if (process->next_child != NULL) {
+        process->next_child->prev_child = process->prev_child;
+    }
+    process->next_child = NULL;
+    process->prev_child = NULL;
+    process->is_child = false;
+    process_set_awaited(process, false);
+    if (loop->first_child == NULL) {
+        (void)uv_signal_stop(&loop->child_signal);
+    }
+}
+
+/* Reaps it if it has ended. */
+static void process_reap(IoProcess *process)
+{
+    int status = 0;
+    pid_t pid;
+
+    do {
+        pid = waitpid(process->pid, &status, WNOHANG);
+    } while (pid < 0 && errno == EINTR);
+    if (pid == 0) {
+        return;
+    }
+    process->is_running = false;
+    if (pid < 0) {
+        /* Somebody else in this program has reaped it: how it ended is not known. */
+        process->how = (IoProcessExit){.status = -1};
+    } else if (WIFSIGNALED(status)) {
+        process->how = (IoProcessExit){.status = -1, .signum = WTERMSIG(status)};
+    } else {
+        process->how = (IoProcessExit){.status = WEXITSTATUS(status)};
+    }
+}
+
 static void process_on_closed(uv_handle_t *handle)
 {
-    IoProcess *process = handle->data;
-
-    process->n_open--;
-    if (process->n_open == 0) {
-        (void)mem_free(process);
-    }
+    (void)mem_free(handle->data);
 }
 
 static void process_close(IoProcess *process)
 {
+    process_unlink_child(process);
     if (process->is_orphan) {
         if (process->prev != NULL) {
             process->prev->next = process->next;
@@ -58,7 +148,6 @@ static void process_close(IoProcess *process)
         }
         process->is_orphan = false;
     }
-    uv_close((uv_handle_t *)&process->uv, process_on_closed);
     uv_close((uv_handle_t *)&process->killer, process_on_closed);
 }
 
@@ -90,12 +179,8 @@ static void process_make_orphan(IoProcess *process)
     loop->first_orphan = process;
 }
 
-static void process_on_exit(uv_process_t *uv, int64_t status, int signum)
+static void process_on_exit(IoProcess *process)
 {
-    IoProcess *process = uv->data;
-    IoProcessExit how = {.status = signum != 0 ? -1 : (int)status, .signum = signum};
-
-    process->is_running = false;
     if (process->is_orphan) {
         process_close(process);
         return;
@@ -109,7 +194,32 @@ static void process_on_exit(uv_process_t *uv, int64_t status, int signum)
             (void)uv_timer_stop(&process->killer);
         }
     }
-    process->exited(process->context, how);
+    process->exited(process->context, process->how);
+}
+
+/* First all are reaped, then each is told of: whoever is told may free any of the others, so the
+ * search begins anew every time. */
+static void process_on_child_signal(uv_signal_t *watch, int signum)
+{
+    IoLoop *loop = watch->data;
+    IoProcess *process;
+
+    (void)signum;
+    for (process = loop->first_child; process != NULL; process = process->next_child) {
+        if (process->is_running) {
+            process_reap(process);
+        }
+    }
+    process = loop->first_child;
+    while (process != NULL) {
+        if (process->is_running) {
+            process = process->next_child;
+            continue;
+        }
+        process_unlink_child(process);
+        process_on_exit(process);
+        process = loop->first_child;
+    }
 }
 
 static void process_on_grace_over(uv_timer_t *timer)
@@ -181,38 +291,6 @@ static int process_open_wires(ProcessWires *wires, const IoProcessSpec *spec)
     return r;
 }
 
-/* libuv's options are not const, but it only reads them. */
-static char **process_strings(const char *const *strings)
-{
-    union {
-        const char *const *in;
-        char **out;
-    } same = {.in = strings};
-
-    return same.out;
-}
-
-static int process_start(IoProcess *process, const IoProcessSpec *spec, const int theirs[3])
-{
-    uv_stdio_container_t stdio[3];
-    uv_process_options_t options = {
-        .exit_cb = process_on_exit,
-        .file = spec->argv[0],
-        .args = process_strings(spec->argv),
-        .env = process_strings(spec->environment),
-        .cwd = spec->folder,
-        .flags = UV_PROCESS_DETACHED,
-        .stdio_count = 3,
-        .stdio = stdio,
-    };
-
-    for (int i = 0; i < 3; i++) {
-        stdio[i].flags = UV_INHERIT_FD;
-        stdio[i].data.fd = theirs[i] >= 0 ? theirs[i] : i;
-    }
-    return uv_spawn(&process->loop->uv, &process->uv, &options);
-}
-
 /* What could not be started, and why. */
 static int process_explain(const IoProcessSpec *spec, int r, Diag *reterr_diag)
 {
@@ -239,10 +317,8 @@ static IoProcess *process_new(IoLoop *loop, void (*exited)(void *context, IoProc
         process->loop = loop;
         process->exited = exited;
         process->context = context;
-        process->uv.data = process;
         (void)uv_timer_init(&loop->uv, &process->killer);
         process->killer.data = process;
-        process->n_open = 2;
     }
     return process;
 }
@@ -266,14 +342,16 @@ int io_process_spawn(IoProcess **ret, IoLoop *loop, const IoProcessSpec *spec,
         process_close_wires(wires.theirs);
         return err_raise(-ENOMEM);
     }
-    r = process_start(process, spec, wires.theirs);
+    r = process_link_child(process);
+    if (r == 0) {
+        r = io_process_start(spec, wires.theirs, &process->pid);
+    }
     process_close_wires(wires.theirs);
     if (r != 0) {
         process_close_wires(wires.ours);
         process_close(process);
         return process_explain(spec, r, reterr_diag);
     }
-    process->pid = process->uv.pid;
     process->is_running = true;
     *ret = process;
     *ret_stdin_fd = wires.ours[0];
@@ -308,7 +386,7 @@ IoProcess *io_process_free(IoProcess *process)
      * be killed (it runs as another user) must not keep the loop running for ever. */
     (void)uv_timer_stop(&process->killer);
     if (!process_signal_group(process, SIGKILL)) {
-        uv_unref((uv_handle_t *)&process->uv);
+        process_set_awaited(process, false);
     }
     process_make_orphan(process);
     return NULL;

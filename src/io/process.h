@@ -3,6 +3,11 @@
  * Ending one means its whole group: TERM, and KILL for what is left after the grace time. A child
  * that was started is never forgotten: freeing an IoProcess that still runs kills its group, and
  * the loop reaps it. Thread: loop.
+ *
+ * We may be killed ourselves, and then end nothing. On Linux a child can be made to die with us
+ * (dies_with_thread). What remains: the system kills the child alone, not its group, so processes
+ * that it has started stay; a program that is setuid, setgid or has capabilities of its own is
+ * spared; and elsewhere than on Linux there is no such thing.
  */
 #pragma once
 
@@ -30,11 +35,16 @@ typedef struct IoProcessSpec {
     const char *folder;             /* NULL: ours */
     IoProcessWire wire;
     bool inherit_stderr; /* else its stderr comes as a descriptor too */
+    /* KILL when the thread that started it ends, in whatever way: for the thread of a loop that is
+     * there as long as the process is. A thread that may end before its children must not ask for
+     * it: the system looks at the thread, not at the process. */
+    bool dies_with_thread;
 } IoProcessSpec;
 
 /* How it ended. */
 typedef struct IoProcessExit {
-    int status; /* exit status; -1 if a signal ended it */
+    int status; /* exit status; -1 if a signal ended it, or if that is not known: somebody else in
+                   this program has reaped it */
     int signum; /* 0 if none did */
 } IoProcessExit;
 

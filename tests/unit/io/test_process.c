@@ -16,6 +16,9 @@
 #include "support/alloc_testing.h"
 #include "support/oom_sweep.h"
 
+/* For a test that would wait for ever; nothing is measured by it. */
+#define WATCHDOG_S 30
+
 typedef struct Child {
     IoLoop *loop;
     IoProcess *process;
@@ -545,6 +548,184 @@ static void a_grandchild_that_keeps_the_pipe_does_not_delay_the_exit(void **stat
     assert_int_equal(kill((pid_t)strtol(text, NULL, 10), SIGKILL), 0);
 }
 
+static void a_child_that_somebody_else_has_reaped_has_ended_too(void **state)
+{
+    Child *child = *state;
+    pid_t pid;
+
+    spawn_shell(child, "exit 7", IO_PROCESS_PIPES);
+    pid = (pid_t)io_process_pid(child->process);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    (void)alarm(WATCHDOG_S);
+    assert_int_equal(io_loop_run(child->loop), 0);
+    (void)alarm(0);
+    assert_int_equal(child->n_exits, 1);
+    assert_int_equal(child->how.status, -1);
+    assert_int_equal(child->how.signum, 0);
+}
+
+/* Two children that have ended before the loop looks. */
+typedef struct Pair {
+    IoProcess *processes[2];
+    int n_exits;
+    bool frees; /* the first that is told of frees the other */
+} Pair;
+
+static void on_exit_of_either(void *context, IoProcessExit how)
+{
+    Pair *pair = context;
+
+    (void)how;
+    pair->n_exits++;
+    if (pair->frees) {
+        pair->processes[0] = io_process_free(pair->processes[0]);
+        pair->processes[1] = io_process_free(pair->processes[1]);
+    }
+}
+
+/* Gives how many exits were told. */
+static int run_pair(Child *child, bool frees)
+{
+    static const char *const argv[] = {"/bin/true", NULL};
+    IoProcessSpec spec = {.argv = argv};
+    Pair pair = {.frees = frees};
+    sigset_t blocked;
+
+    /* One signal for both: the second would only repair what the first did wrong. */
+    (void)sigemptyset(&blocked);
+    (void)sigaddset(&blocked, SIGCHLD);
+    assert_int_equal(sigprocmask(SIG_BLOCK, &blocked, NULL), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(io_process_spawn(&pair.processes[i], child->loop, &spec, on_exit_of_either,
+                                          &pair, &child->fds[0], &child->fds[1], &child->fds[2],
+                                          &child->diag),
+                         0);
+        for (int k = 0; k < 3; k++) {
+            close_fd(&child->fds[k]);
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        siginfo_t info;
+        int r;
+
+        do {
+            r = waitid(P_PID, (id_t)io_process_pid(pair.processes[i]), &info, WEXITED | WNOWAIT);
+        } while (r != 0 && errno == EINTR);
+        assert_int_equal(r, 0);
+    }
+    assert_int_equal(sigprocmask(SIG_UNBLOCK, &blocked, NULL), 0);
+    (void)alarm(WATCHDOG_S);
+    assert_int_equal(io_loop_run(child->loop), 0);
+    (void)alarm(0);
+    pair.processes[0] = io_process_free(pair.processes[0]);
+    pair.processes[1] = io_process_free(pair.processes[1]);
+    return pair.n_exits;
+}
+
+static void children_that_end_together_are_told_one_by_one(void **state)
+{
+    assert_int_equal(run_pair(*state, false), 2);
+    assert_int_equal(run_pair(*state, true), 1);
+}
+
+/* In a process without standard descriptors of its own: 0 if the wires are right all the same. */
+static int use_low_descriptors(void)
+{
+    static const char *const argv[] = {"/bin/sh", "-c", "read x; echo out $x; echo err >&2", NULL};
+    IoProcessSpec spec = {.argv = argv};
+    Child child = {.fds = {-1, -1, -1}};
+    char text[64];
+
+    if (io_loop_new(&child.loop) != 0) {
+        return 1;
+    }
+    for (int fd = 0; fd < 3; fd++) {
+        (void)close(fd);
+    }
+    if (spawn(&child, &spec) != 0 || write(child.fds[0], "word\n", 5) != 5) {
+        return 2;
+    }
+    read_all(child.fds[1], text, sizeof(text));
+    if (strcmp(text, "out word\n") != 0) {
+        return 3;
+    }
+    read_all(child.fds[2], text, sizeof(text));
+    return strcmp(text, "err\n") == 0 ? 0 : 4;
+}
+
+static void wires_may_have_the_numbers_that_they_are_to_replace(void **state)
+{
+    pid_t pid = fork();
+    int status = -1;
+
+    (void)state;
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        _exit(use_low_descriptors());
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+#ifdef __linux__
+/* Starts a child that says when its input has ended, and is killed itself, which ends that input.
+ */
+static void start_and_die(int err_fd, bool dies_with_thread)
+{
+    static const char *const argv[] = {"/bin/sh", "-c", "trap '' TERM HUP; read x; echo alive >&2",
+                                       NULL};
+    IoProcessSpec spec = {
+        .argv = argv, .inherit_stderr = true, .dies_with_thread = dies_with_thread};
+    Child child = {.fds = {-1, -1, -1}};
+
+    (void)dup2(err_fd, STDERR_FILENO);
+    if (io_loop_new(&child.loop) == 0 && spawn(&child, &spec) == 0) {
+        if (dies_with_thread) {
+            /* Its input stays open for a while, so that nothing but the signal ends it. */
+            (void)fcntl(child.fds[0], F_SETFD, 0);
+            if (fork() == 0) {
+                (void)close(STDOUT_FILENO);
+                (void)close(STDERR_FILENO);
+                (void)close(err_fd);
+                (void)execl("/bin/sleep", "sleep", "5", (char *)NULL);
+                _exit(1);
+            }
+        }
+        (void)kill(getpid(), SIGKILL);
+    }
+    _exit(1);
+}
+
+static void check_end_of_starter(bool dies_with_thread, const char *expected)
+{
+    int fds[2];
+    char text[64];
+    int status;
+    pid_t pid;
+
+    assert_int_equal(pipe(fds), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        start_and_die(fds[1], dies_with_thread);
+    }
+    assert_int_equal(close(fds[1]), 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+    read_all(fds[0], text, sizeof(text)); /* nobody has it any more */
+    assert_string_equal(text, expected);
+    assert_int_equal(close(fds[0]), 0);
+}
+
+static void a_child_dies_with_its_starter_if_asked_to(void **state)
+{
+    (void)state;
+    check_end_of_starter(true, "");
+    check_end_of_starter(false, "alive\n");
+}
+#endif
+
 static int spawn_true(void *context)
 {
     static const char *const argv[] = {"/bin/true", NULL};
@@ -608,6 +789,14 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_child_may_be_freed_when_it_exits, setup, teardown),
         cmocka_unit_test_setup_teardown(a_grandchild_that_keeps_the_pipe_does_not_delay_the_exit,
                                         setup, teardown),
+        cmocka_unit_test_setup_teardown(a_child_that_somebody_else_has_reaped_has_ended_too, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(children_that_end_together_are_told_one_by_one, setup,
+                                        teardown),
+        cmocka_unit_test(wires_may_have_the_numbers_that_they_are_to_replace),
+#ifdef __linux__
+        cmocka_unit_test(a_child_dies_with_its_starter_if_asked_to),
+#endif
         cmocka_unit_test(memory_that_runs_out_is_reported),
     };
 

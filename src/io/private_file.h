@@ -1,0 +1,67 @@
+/* io/private_file.h: folders and files for one user's eyes, and whose process they are.
+ *
+ * A private file is 0600 from its first moment, appears under its name only when its content is
+ * complete, and is held by a lock (flock) for as long as its process lives: so others can tell a
+ * file in use from one that a dead process left. Only who holds the lock of a file may give its
+ * name to another or remove it; so of two processes that find the same leftover one gets the name,
+ * and the other finds that out.
+ *
+ * Thread: any, a PrivateFile by one at a time. Only creating waits, a tenth of a second for
+ * a file in use, since looking whether one is held takes its lock too.
+ */
+#pragma once
+
+#include "base/bytes.h"
+#include "base/diag.h"
+#include "base/span.h"
+
+#include <stdbool.h>
+
+enum {
+    PRIVATE_FILE_E_IN_USE = 1, /* a live process holds it; Diag */
+    PRIVATE_FILE_E_PLACE,      /* the path cannot be; the Diag says why and what to do */
+    PRIVATE_FILE_E_EXPOSED,    /* others can read it; the Diag says the chmod that mends it */
+};
+
+typedef struct PrivateFile {
+    char *path; /* owned */
+    int fd;     /* holds the lock */
+} PrivateFile;
+
+#define PRIVATE_FILE_NULL ((PrivateFile){.path = NULL, .fd = -1})
+
+/* Writes content under path, 0600. What a dead process left there is replaced; what is no regular
+ * file of this user never is. 0, a negative errno, PRIVATE_FILE_E_IN_USE, PRIVATE_FILE_E_PLACE. On
+ * failure *ret is PRIVATE_FILE_NULL. */
+int private_file_create(PrivateFile *ret, const char *path, Span content, Diag *reterr_diag);
+
+/* Gives a file that was created here other content: readers see the old or the new one, whole. If
+ * somebody removed the file it is made anew. Results as private_file_create; on failure the file is
+ * as it was. */
+int private_file_replace(PrivateFile *file, Span content, Diag *reterr_diag);
+
+/* Removes it, if the name is still this file's. May run twice. */
+void private_file_remove(PrivateFile *file);
+
+/* Does a live process hold the file? True also if that cannot be found out. */
+bool private_file_is_held(const char *path);
+
+/* Removes a regular file of this user that nobody holds. False if there is nothing to remove, or
+ * that is not certain. */
+bool private_file_remove_left(const char *path);
+
+/* Appends the content of a file that must be ours alone (owner us or root, no permission for group
+ * and others; checked on what was opened, not on the name). 0, a negative errno (-EISDIR, -EINVAL:
+ * no regular file), BYTES_E_FULL, PRIVATE_FILE_E_EXPOSED; each with a Diag. On failure out is as it
+ * was. */
+int private_file_read(Bytes *out, const char *path, Diag *reterr_diag);
+
+/* $XDG_RUNTIME_DIR/toolwire, else a folder of this user under $TMPDIR (/tmp): made 0700 if it is
+ * not there, refused if it is not ours or open to others. Gives *ret (mem_free). 0, a negative
+ * errno, PRIVATE_FILE_E_PLACE. */
+int private_folder_runtime(char **ret, Diag *reterr_diag);
+
+/* Removes from folder what dead processes left: sockets "PREFIX*.sock" that refuse, and files
+ * "PREFIX*.json" that nobody holds. What cannot be decided stays, and does not stop the rest.
+ * Returns how many went. */
+size_t private_folder_clean(const char *folder, const char *prefix);

@@ -1,0 +1,200 @@
+/* The folder functions of io/private_file.h. */
+#include "io/private_file.h"
+
+#include "support/cmocka.h"
+
+#include "base/alloc.h"
+#include "io/unix_socket.h"
+#include "support/alloc_testing.h"
+#include "support/oom_sweep.h"
+#include "unit/io/scratch.h"
+
+static int setup(void **state)
+{
+    alloc_testing_reset(ALLOC_TESTING_NEVER);
+    assert_int_equal(scratch_setup(state), 0);
+    assert_int_equal(setenv("TMPDIR", scratch, 1), 0);
+    assert_int_equal(unsetenv("XDG_RUNTIME_DIR"), 0);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    assert_int_equal(alloc_testing()->n_live, 0);
+    return scratch_teardown(state);
+}
+
+/* The fallback's path. */
+static const char *own_folder(void)
+{
+    char name[64];
+
+    (void)snprintf(name, sizeof(name), "toolwire-%ld", (long)geteuid());
+    return scratch_path(name);
+}
+
+static void assert_runtime(const char *path)
+{
+    char *folder = NULL;
+    Diag diag = DIAG_NULL;
+
+    if (private_folder_runtime(&folder, &diag) != 0) {
+        fail_msg("%s", diag.message);
+    }
+    assert_string_equal(folder, path);
+    assert_int_equal(scratch_mode(folder), 0700);
+    (void)mem_free(folder);
+}
+
+static void assert_refused(const char *words)
+{
+    char *folder = NULL;
+    Diag diag = DIAG_NULL;
+
+    assert_int_equal(private_folder_runtime(&folder, &diag), PRIVATE_FILE_E_PLACE);
+    assert_null(folder);
+    if (strstr(diag.message, words) == NULL) {
+        fail_msg("\"%s\" does not say \"%s\"", diag.message, words);
+    }
+}
+
+static void it_is_made_once_and_used_again(void **state)
+{
+    mode_t before = umask(0);
+
+    (void)state;
+    assert_runtime(own_folder());
+    assert_runtime(own_folder());
+    (void)umask(before);
+    assert_int_equal(scratch_count(false), 1);
+}
+
+static void a_runtime_folder_of_ours_comes_first(void **state)
+{
+    const char *runtime = scratch_path("run");
+
+    (void)state;
+    assert_int_equal(mkdir(runtime, 0700), 0);
+    assert_int_equal(setenv("XDG_RUNTIME_DIR", runtime, 1), 0);
+    assert_runtime(scratch_path("run/toolwire"));
+    assert_int_equal(rmdir(scratch_path("run/toolwire")), 0);
+    /* Not as the specification wants it. */
+    assert_int_equal(chmod(runtime, 0755), 0);
+    assert_runtime(own_folder());
+    if (geteuid() == 0) {
+        assert_int_equal(chmod(runtime, 0700), 0);
+        assert_int_equal(chown(runtime, SCRATCH_STRANGER, SCRATCH_STRANGER), 0);
+        assert_runtime(own_folder());
+    }
+    assert_int_equal(setenv("XDG_RUNTIME_DIR", "run", 1), 0);
+    assert_runtime(own_folder());
+    assert_int_equal(setenv("XDG_RUNTIME_DIR", scratch_path("none"), 1), 0);
+    assert_runtime(own_folder());
+    assert_int_equal(setenv("XDG_RUNTIME_DIR", "", 1), 0);
+    assert_runtime(own_folder());
+}
+
+static void one_that_is_not_ours_alone_is_refused(void **state)
+{
+    const char *path = own_folder();
+
+    (void)state;
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(chmod(path, 0750), 0);
+    assert_refused("is open to others (mode 0750): chmod 700");
+    if (geteuid() == 0) {
+        assert_int_equal(chmod(path, 0700), 0);
+        assert_int_equal(chown(path, SCRATCH_STRANGER, SCRATCH_STRANGER), 0);
+        assert_refused("belongs to user 65534");
+    }
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(mkdir(scratch_path("elsewhere"), 0700), 0);
+    assert_int_equal(symlink(scratch_path("elsewhere"), path), 0);
+    assert_refused("is a symbolic link, no folder");
+    assert_int_equal(unlink(path), 0);
+    scratch_write(path, "", 0600);
+    assert_refused("is something else, no folder");
+    assert_int_equal(setenv("TMPDIR", scratch_path("none"), 1), 0);
+    assert_refused("there is no such folder");
+}
+
+static int runtime_once(void *context)
+{
+    char *folder = NULL;
+    int r = private_folder_runtime(&folder, NULL);
+
+    (void)context;
+    (void)mem_free(folder);
+    return r;
+}
+
+static void no_allocation_may_fail_unnoticed(void **state)
+{
+    (void)state;
+    test_oom_sweep(runtime_once, NULL);
+}
+
+static void only_what_is_certainly_dead_is_removed(void **state)
+{
+    static const char *const kept[] = {"host-live.sock", "host-held.json", "host-plain.sock",
+                                       "host-dir.json",  "host-link.json", "host-pipe.json",
+                                       "other.sock",     "other.json",     "host-notes.txt"};
+    UnixSocket live = UNIX_SOCKET_NULL;
+    PrivateFile held;
+
+    (void)state;
+    assert_int_equal(unix_socket_listen(&live, scratch_path("host-live.sock"), NULL), 0);
+    assert_int_equal(private_file_create(&held, scratch_path("host-held.json"), SPAN("{}"), NULL),
+                     0);
+    scratch_write(scratch_path("host-plain.sock"), "", 0600);
+    assert_int_equal(mkdir(scratch_path("host-dir.json"), 0700), 0);
+    assert_int_equal(symlink("host-left.json", scratch_path("host-link.json")), 0);
+    assert_int_equal(mkfifo(scratch_path("host-pipe.json"), 0600), 0);
+    scratch_dead_socket(scratch_path("other.sock"));
+    scratch_write(scratch_path("other.json"), "", 0600);
+    scratch_write(scratch_path("host-notes.txt"), "", 0600);
+
+    scratch_dead_socket(scratch_path("host-left.sock"));
+    scratch_dead_socket(scratch_path("host.sock"));
+    scratch_write(scratch_path("host-left.json"), "{}", 0600);
+
+    assert_int_equal(private_folder_clean(scratch, "host"), 3);
+    assert_int_equal(scratch_count(false), TW_ARRAY_SIZE(kept));
+    for (size_t i = 0; i < TW_ARRAY_SIZE(kept); i++) {
+        assert_true(scratch_exists(scratch_path(kept[i])));
+    }
+    assert_int_equal(private_folder_clean(scratch, "host"), 0);
+    unix_socket_unlisten(&live);
+    private_file_remove(&held);
+}
+
+static void a_name_is_prefix_and_suffix_side_by_side(void **state)
+{
+    (void)state;
+    scratch_write(scratch_path("a.json"), "", 0600);
+    assert_int_equal(private_folder_clean(scratch, "a.js"), 0);
+    assert_int_equal(private_folder_clean(scratch, "a"), 1);
+}
+
+static void a_folder_that_is_not_there_is_clean(void **state)
+{
+    (void)state;
+    assert_int_equal(private_folder_clean(scratch_path("none"), ""), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(it_is_made_once_and_used_again),
+        TEST(a_runtime_folder_of_ours_comes_first),
+        TEST(one_that_is_not_ours_alone_is_refused),
+        TEST(no_allocation_may_fail_unnoticed),
+        TEST(only_what_is_certainly_dead_is_removed),
+        TEST(a_name_is_prefix_and_suffix_side_by_side),
+        TEST(a_folder_that_is_not_there_is_clean),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
