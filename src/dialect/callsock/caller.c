@@ -1,0 +1,435 @@
+#include "dialect/callsock/caller.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/limits.h"
+
+/* Room for a sentence with a socket's path, which has 108 bytes at most, and a reason. */
+#define CALLER_WORDS_BYTES 640
+
+/* Places that are kept for the next calls: as many as one session may have in flight. */
+#define CALLER_KEPT_ITEMS LIMIT_CALLS_IN_FLIGHT
+
+/* A byte of text takes six in JSON at most; and a request is a little more than its parts. */
+#define CALLER_BYTES_PER_LETTER 6
+#define CALLER_REQUEST_OVERHEAD 128
+
+/* One call in the queue, which is a ring with a head of the same type, or on the wire. There are as
+ * many as the router lets run. */
+typedef struct CallerItem {
+    struct CallerItem *prev;
+    struct CallerItem *next; /* in the pool: the next free one */
+    Call *call;              /* NULL: abandoned */
+    Span name;
+} CallerItem;
+
+typedef enum CallerState {
+    CALLER_APART,
+    CALLER_CONNECTED,
+    CALLER_ENDING, /* the connection is useless, and the owner has yet to say that it is lost */
+    CALLER_CLOSED, /* being freed */
+} CallerState;
+
+struct CallsockCaller {
+    CallsockCallerConfig config;
+    CallerState state;
+    CallerItem queue; /* head of the ring */
+    size_t n_queued;
+    CallerItem *sent;   /* whose answer is awaited */
+    int64_t late_at_ms; /* if `sent` is abandoned: until when others wait for it */
+    CallerItem *pool;
+    size_t n_pool;
+    Arena arena;     /* of the answer that is being read */
+    Bytes measure;   /* a request without its arguments, to see its size */
+    bool is_pumping; /* calls that are submitted meanwhile are sent by the loop further out */
+    int error;
+};
+
+static void item_ring_init(CallerItem *head)
+{
+    head->prev = head;
+    head->next = head;
+}
+
+static void item_append(CallerItem *head, CallerItem *item)
+{
+    item->prev = head->prev;
+    item->next = head;
+    head->prev->next = item;
+    head->prev = item;
+}
+
+static void item_unlink(CallerItem *item)
+{
+    item->prev->next = item->next;
+    item->next->prev = item->prev;
+}
+
+/* A place for the call; NULL if there is no memory. */
+static CallerItem *caller_item(CallsockCaller *caller, Call *call, Span name)
+{
+    CallerItem *item = caller->pool;
+
+    if (item != NULL) {
+        caller->pool = item->next;
+        caller->n_pool--;
+    } else {
+        item = mem_alloc(sizeof(*item));
+    }
+    if (item != NULL) {
+        *item = (CallerItem){.call = call, .name = name};
+        call->provider_data = item;
+    }
+    return item;
+}
+
+/* Gives the place back, and the call (NULL if abandoned), which no longer knows of us. */
+static Call *caller_release(CallsockCaller *caller, CallerItem *item)
+{
+    Call *call = item->call;
+
+    if (call != NULL) {
+        call->provider_data = NULL;
+    }
+    if (caller->n_pool < CALLER_KEPT_ITEMS) {
+        item->next = caller->pool;
+        caller->pool = item;
+        caller->n_pool++;
+    } else {
+        (void)mem_free(item);
+    }
+    return call;
+}
+
+/* Takes the first of the queue, or of what was taken from it. */
+static CallerItem *caller_pop(CallsockCaller *caller, CallerItem *head)
+{
+    CallerItem *item = head->next;
+
+    item_unlink(item);
+    caller->n_queued--;
+    return item;
+}
+
+/* Ends a call that has no place any more. It may lead to the next submit before it returns. */
+TW_PRINTF(3, 4)
+static void caller_fail(Call *call, CallError error, const char *format, ...)
+{
+    char words[CALLER_WORDS_BYTES];
+    va_list args;
+
+    if (call == NULL) {
+        return;
+    }
+    va_start(args, format);
+    (void)vsnprintf(words, sizeof(words), format, args);
+    va_end(args);
+    call_fail(call, error, span_from_str(words));
+}
+
+/* Puts the request on the wire. 0, a negative errno, or positive if there is no room. */
+static int caller_write(CallsockCaller *caller, const CallerItem *item)
+{
+    const CallsockSink *sink = caller->config.sink;
+    Bytes *bytes;
+    int r = sink->begin(sink->context, &bytes);
+
+    if (r != 0) {
+        return r;
+    }
+    r = callsock_request_write(bytes, item->name, item->call->arguments);
+    if (r != 0) {
+        sink->abort(sink->context);
+        return r;
+    }
+    return sink->commit(sink->context);
+}
+
+static void caller_fail_size(CallsockCaller *caller, Call *call)
+{
+    caller_fail(call, CALL_ERROR_TOO_LARGE,
+                "the arguments are too large: a request to the parent may have %u bytes; pass less "
+                "at once",
+                (unsigned)caller->config.max_bytes);
+}
+
+/* Sends the first of the queue if the connection is free. Those that cannot be sent have not run:
+ * they end, the others follow. */
+static void caller_pump(CallsockCaller *caller)
+{
+    if (caller->is_pumping) {
+        return;
+    }
+    caller->is_pumping = true;
+    while (caller->state == CALLER_CONNECTED && caller->sent == NULL && caller->n_queued > 0) {
+        CallerItem *item = caller_pop(caller, &caller->queue);
+        int r = caller_write(caller, item);
+
+        if (r == 0) {
+            caller->sent = item;
+        } else if (r > 0) {
+            caller_fail_size(caller, caller_release(caller, item));
+        } else {
+            caller->state = CALLER_ENDING;
+            caller->error = r;
+            caller_fail(caller_release(caller, item), CALL_ERROR_UNAVAILABLE,
+                        "the call could not be sent to the parent at %s (error %d); it has not "
+                        "run: call again",
+                        caller->config.place, -r);
+        }
+    }
+    caller->is_pumping = false;
+}
+
+int callsock_caller_new(CallsockCaller **ret, const CallsockCallerConfig *config)
+{
+    CallsockCaller *caller = mem_alloc(sizeof(*caller));
+
+    if (caller == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    *caller = (CallsockCaller){.config = *config};
+    if (caller->config.max_bytes == 0) {
+        caller->config.max_bytes = LIMIT_CALLSOCK_MESSAGE_BYTES;
+    }
+    if (caller->config.late_ms == 0) {
+        caller->config.late_ms = LIMIT_CALLSOCK_LATE_MS;
+    }
+    item_ring_init(&caller->queue);
+    /* Bounded by the message, which the frame's reader bounds. */
+    arena_init(&caller->arena, SIZE_MAX);
+    bytes_init(&caller->measure, caller->config.max_bytes);
+    *ret = caller;
+    return 0;
+}
+
+/* Moves the queue to a head of the caller's own, so that calls submitted by those that end are told
+ * apart; cancelling still finds each of them there. */
+static void caller_detach(CallsockCaller *caller, CallerItem *head)
+{
+    item_ring_init(head);
+    if (caller->n_queued > 0) {
+        head->next = caller->queue.next;
+        head->prev = caller->queue.prev;
+        head->next->prev = head;
+        head->prev->next = head;
+        item_ring_init(&caller->queue);
+    }
+}
+
+CallsockCaller *callsock_caller_free(CallsockCaller *caller)
+{
+    CallerItem *item;
+
+    if (caller == NULL) {
+        return NULL;
+    }
+    caller->state = CALLER_CLOSED;
+    item = caller->sent;
+    caller->sent = NULL;
+    if (item != NULL) {
+        caller_fail(caller_release(caller, item), CALL_ERROR_UNAVAILABLE,
+                    "the connection to the parent at %s was closed while the call ran; it may have "
+                    "been done: check before calling again",
+                    caller->config.place);
+    }
+    while (caller->queue.next != &caller->queue) {
+        item = caller_pop(caller, &caller->queue);
+        caller_fail(caller_release(caller, item), CALL_ERROR_UNAVAILABLE,
+                    "the tools of the parent at %s are not offered any more; the call has not run",
+                    caller->config.place);
+    }
+    while (caller->pool != NULL) {
+        item = caller->pool;
+        caller->pool = item->next;
+        (void)mem_free(item);
+    }
+    arena_deinit(&caller->arena);
+    bytes_deinit(&caller->measure);
+    return mem_free(caller);
+}
+
+/* Whether the request is within the limit, which equality is. Only one that comes near it is
+ * measured. */
+static bool caller_fits(CallsockCaller *caller, const Call *call, Span name)
+{
+    size_t n = call->arguments.node != NULL ? json_span(call->arguments).n : sizeof("{}") - 1;
+    size_t max = caller->config.max_bytes;
+    bool fits;
+
+    if (n <= max && name.n <= max &&
+        n + name.n * CALLER_BYTES_PER_LETTER + CALLER_REQUEST_OVERHEAD <= max) {
+        return true;
+    }
+    /* It writes {} where the arguments will be. Whatever goes wrong, it does not fit. */
+    bytes_clear(&caller->measure);
+    fits = callsock_request_write(&caller->measure, name, JSON_VALUE_NULL) == 0 &&
+           caller->measure.n - (sizeof("{}") - 1) + n <= max;
+    bytes_clear_keep(&caller->measure, LIMIT_KEEP_BYTES);
+    return fits;
+}
+
+void callsock_caller_submit(CallsockCaller *caller, Call *call, Span name, int64_t now_ms)
+{
+    CallerItem *item;
+
+    (void)now_ms;
+    if (caller->state == CALLER_CLOSED) {
+        call_fail(call, CALL_ERROR_UNAVAILABLE, SPAN_NULL);
+        return;
+    }
+    if (!caller_fits(caller, call, name)) {
+        caller_fail_size(caller, call);
+        return;
+    }
+    item = caller_item(caller, call, name);
+    if (item == NULL) {
+        call_fail(call, CALL_ERROR_INTERNAL, SPAN_NULL);
+        return;
+    }
+    item_append(&caller->queue, item);
+    caller->n_queued++;
+    caller_pump(caller);
+}
+
+void callsock_caller_cancel(CallsockCaller *caller, Call *call, int64_t now_ms)
+{
+    CallerItem *item = call->provider_data;
+
+    if (item == NULL) {
+        return;
+    }
+    if (item == caller->sent) {
+        call->provider_data = NULL;
+        item->call = NULL;
+        caller->late_at_ms = now_ms + caller->config.late_ms;
+        return;
+    }
+    item_unlink(item);
+    caller->n_queued--;
+    (void)caller_release(caller, item);
+}
+
+bool callsock_caller_wants_connection(const CallsockCaller *caller)
+{
+    return caller->state == CALLER_APART && caller->n_queued > 0;
+}
+
+void callsock_caller_connected(CallsockCaller *caller, int64_t now_ms)
+{
+    (void)now_ms;
+    assert(caller->state == CALLER_APART);
+    caller->state = CALLER_CONNECTED;
+    caller->error = 0;
+    caller_pump(caller);
+}
+
+void callsock_caller_unreachable(CallsockCaller *caller, Span why)
+{
+    CallerItem head;
+
+    caller_detach(caller, &head);
+    while (head.next != &head) {
+        CallerItem *item = caller_pop(caller, &head);
+
+        caller_fail(caller_release(caller, item), CALL_ERROR_UNAVAILABLE,
+                    "cannot connect to the parent at %s: %.*s; start the program that owns these "
+                    "tools, then call again",
+                    caller->config.place, (int)why.n, why.p);
+    }
+}
+
+void callsock_caller_lost(CallsockCaller *caller, Span why)
+{
+    CallerItem *item = caller->sent;
+
+    caller->state = CALLER_APART;
+    caller->error = 0;
+    caller->sent = NULL;
+    if (item != NULL) {
+        caller_fail(caller_release(caller, item), CALL_ERROR_UNAVAILABLE,
+                    "the connection to the parent at %s was lost while the call ran%s%.*s%s; it "
+                    "may have been done: check before calling again",
+                    caller->config.place, why.n > 0 ? " (" : "", (int)why.n, why.n > 0 ? why.p : "",
+                    why.n > 0 ? ")" : "");
+    }
+}
+
+int callsock_caller_receive(CallsockCaller *caller, Span message, int64_t now_ms)
+{
+    CallerItem *item = caller->sent;
+    CallResult result;
+    Diag diag;
+    Call *call;
+    int r;
+
+    (void)now_ms;
+    if (item == NULL) {
+        caller->state = caller->state == CALLER_CONNECTED ? CALLER_ENDING : caller->state;
+        return CALLSOCK_E_PROTOCOL;
+    }
+    r = callsock_response_read(&result, &caller->arena, message, &diag);
+    caller->sent = NULL;
+    call = caller_release(caller, item);
+    if (r == CALLSOCK_E_PROTOCOL) {
+        caller->state = CALLER_ENDING;
+        caller_fail(call, CALL_ERROR_BAD_RESULT,
+                    "the parent at %s did not answer with a message: %s; the call may have been "
+                    "done: check before calling again",
+                    caller->config.place, diag.message);
+    } else if (r == CALLSOCK_E_VALUE) {
+        caller_fail(call, CALL_ERROR_BAD_RESULT, "%s", diag.message);
+    } else if (r != 0) {
+        caller_fail(call, CALL_ERROR_INTERNAL,
+                    "there is no memory for the parent's answer; the call has been done");
+    } else if (call != NULL) {
+        call_finish(call, &result);
+    }
+    arena_reset(&caller->arena, LIMIT_KEEP_BYTES);
+    caller_pump(caller);
+    return r == CALLSOCK_E_PROTOCOL ? r : 0;
+}
+
+void callsock_caller_refuse_size(CallsockCaller *caller, uint32_t declared)
+{
+    CallerItem *item = caller->sent;
+
+    caller->state = CALLER_ENDING;
+    caller->sent = NULL;
+    if (item != NULL) {
+        caller_fail(caller_release(caller, item), CALL_ERROR_TOO_LARGE,
+                    "the parent's answer has %u bytes, more than the %u that a message may have; "
+                    "the call has been done: ask for less next time",
+                    (unsigned)declared, (unsigned)caller->config.max_bytes);
+    }
+}
+
+/* Is an answer awaited that nobody wants, while others wait for the connection? */
+static bool caller_is_held_up(const CallsockCaller *caller)
+{
+    return caller->sent != NULL && caller->sent->call == NULL && caller->n_queued > 0;
+}
+
+int64_t callsock_caller_deadline(const CallsockCaller *caller)
+{
+    return caller_is_held_up(caller) ? caller->late_at_ms : INT64_MAX;
+}
+
+bool callsock_caller_wants_reset(const CallsockCaller *caller, int64_t now_ms)
+{
+    return caller_is_held_up(caller) && now_ms >= caller->late_at_ms;
+}
+
+size_t callsock_caller_pending(const CallsockCaller *caller)
+{
+    return caller->n_queued + (caller->sent != NULL && caller->sent->call != NULL ? 1 : 0);
+}
+
+int callsock_caller_error(const CallsockCaller *caller)
+{
+    return caller->error;
+}

@@ -1,0 +1,178 @@
+#include "dialect/callsock/message.h"
+
+#include "base/compiler.h"
+#include "base/error.h"
+#include "dialect/callsock/message_internal.h"
+
+/* The names of a result's members, brackets and commas. */
+#define RESULT_OVERHEAD ((size_t)96)
+
+/* What Python calls each CallError; those of prompts, resources and lists do not come here. */
+static const char *const error_types[CALL_N_ERRORS] = {
+    [CALL_ERROR_NONE] = "RuntimeError",
+    [CALL_ERROR_UNKNOWN_TOOL] = CALLSOCK_TYPE_NOT_FOUND,
+    [CALL_ERROR_UNKNOWN_PROMPT] = "LookupError",
+    [CALL_ERROR_UNKNOWN_RESOURCE] = "LookupError",
+    [CALL_ERROR_INVALID_ARGUMENTS] = CALLSOCK_TYPE_VALUE,
+    [CALL_ERROR_INVALID_CURSOR] = CALLSOCK_TYPE_VALUE,
+    [CALL_ERROR_RATE] = "RuntimeError",
+    [CALL_ERROR_BUSY] = "RuntimeError",
+    [CALL_ERROR_TIMEOUT] = "TimeoutError",
+    [CALL_ERROR_CANCELLED] = "CancelledError",
+    [CALL_ERROR_UNAVAILABLE] = "ConnectionError",
+    [CALL_ERROR_BAD_RESULT] = "RuntimeError",
+    [CALL_ERROR_TOO_LARGE] = CALLSOCK_TYPE_SIZE,
+    [CALL_ERROR_CANNOT_ASK] = "RuntimeError",
+    [CALL_ERROR_INTERNAL] = "RuntimeError",
+    [CALL_ERROR_RAISED] = "RuntimeError", /* unless it says its own */
+    [CALL_ERROR_OWN] = "RuntimeError",
+};
+
+static void write_string_inside(CallsockOut *o, JsonValue object, Span name)
+{
+    JsonValue value;
+
+    if (json_get(object, name, &value) && json_kind(value) == JSON_STRING) {
+        Span quoted = json_span(value);
+
+        callsock_out_span(o, span_make(quoted.p + 1, quoted.n - 2));
+    }
+}
+
+/* "- /path: what is wrong", a line each, into the JSON string that is being written. A message of
+ * the router's names the first already. */
+static void write_problems(CallsockOut *o, const CallResult *result)
+{
+    CLEANUP(arena_deinit) Arena arena = ARENA_NULL;
+    bool is_named = result->message.n > 0;
+    JsonDoc doc;
+    int r;
+
+    if (result->data.n == 0 || o->r != 0) {
+        return;
+    }
+    arena_init(&arena, SIZE_MAX);
+    r = json_parse(&doc, &arena, result->data.p, result->data.n, NULL, NULL);
+    if (r != 0) {
+        /* What is no list is left out. */
+        o->r = r < 0 ? r : 0;
+        return;
+    }
+    for (JsonIter it = json_iter(json_root(&doc)); !it.is_object && json_iter_next(&it);) {
+        JsonValue path;
+
+        if (is_named) {
+            is_named = false;
+            continue;
+        }
+        callsock_out_span(o, SPAN("\\n- "));
+        write_string_inside(o, it.value, SPAN("path"));
+        if (json_get(it.value, SPAN("path"), &path) && json_span(path).n > 2) {
+            callsock_out_span(o, SPAN(": "));
+        }
+        write_string_inside(o, it.value, SPAN("message"));
+    }
+}
+
+/* The string that a message is; peers know one of them with a capital. */
+static void write_message(CallsockOut *o, const CallResult *result)
+{
+    Span message = result->message;
+
+    if (message.n == 0) {
+        message = span_from_str(call_error_text(result->error));
+    }
+    callsock_out_string(o, message);
+    if (o->r == 0 && result->error == CALL_ERROR_UNKNOWN_TOOL &&
+        span_starts_with(message, SPAN("unknown tool"))) {
+        o->bytes->data[o->start + sizeof("{\"error\":{\"message\":\"") - 1] = 'U';
+    }
+    if (o->r == 0 && result->error == CALL_ERROR_INVALID_ARGUMENTS) {
+        o->bytes->n--; /* opens the string again */
+        write_problems(o, result);
+        callsock_out_span(o, SPAN("\""));
+    }
+}
+
+static void write_error(CallsockOut *o, const CallResult *result)
+{
+    Span type = span_from_str(error_types[result->error]);
+
+    if (result->error == CALL_ERROR_RAISED && result->error_type.n > 0) {
+        type = result->error_type;
+    }
+    callsock_out_span(o, SPAN("{\"error\":{\"message\":"));
+    write_message(o, result);
+    callsock_out_span(o, SPAN(",\"type\":"));
+    callsock_out_string(o, type);
+    callsock_out_span(o, SPAN("}}"));
+}
+
+static void write_content(CallsockOut *o, const CallResult *result, size_t n_content)
+{
+    if (n_content > 0) {
+        for (size_t i = 0; i < result->n_pieces; i++) {
+            callsock_out_span(o, result->pieces[i]);
+        }
+        return;
+    }
+    /* At least one element, says the contract. */
+    callsock_out_span(o, SPAN("{\"type\":\"text\",\"text\":"));
+    callsock_out_string(o, result->structured);
+    callsock_out_span(o, SPAN("}"));
+}
+
+/* A member that may be absent. */
+static void write_part(CallsockOut *o, Span before, Span json)
+{
+    if (json.n > 0) {
+        callsock_out_span(o, before);
+        callsock_out_span(o, json);
+    }
+}
+
+static void write_result(CallsockOut *o, const CallResult *result)
+{
+    size_t n_content = 0;
+
+    for (size_t i = 0; i < result->n_pieces; i++) {
+        n_content += result->pieces[i].n;
+    }
+    callsock_out_reserve(o, n_content + result->structured.n + result->members.n + result->meta.n +
+                                RESULT_OVERHEAD);
+    callsock_out_span(o, SPAN("{\"result\":{\"content\":["));
+    write_content(o, result, n_content);
+    callsock_out_span(o,
+                      result->is_error ? SPAN("],\"isError\":true") : SPAN("],\"isError\":false"));
+    write_part(o, SPAN(",\"structuredContent\":"), result->structured);
+    write_part(o, SPAN(","), result->members);
+    write_part(o, SPAN(",\"_meta\":"), result->meta);
+    callsock_out_span(o, SPAN("}}"));
+}
+
+int callsock_response_write(Bytes *out, const CallResult *result)
+{
+    CallsockOut o = callsock_out_begin(out);
+    CallResult none = {.kind = CALL_RESULT_ERROR, .error = CALL_ERROR_INTERNAL};
+
+    if (result->kind == CALL_RESULT_TOOL) {
+        write_result(&o, result);
+    } else if (result->kind == CALL_RESULT_ERROR) {
+        write_error(&o, result);
+    } else {
+        /* No bridge can be asked anything; and nothing else answers the call of a tool. */
+        none.error = result->kind == CALL_RESULT_ASK ? CALL_ERROR_CANNOT_ASK : CALL_ERROR_INTERNAL;
+        write_error(&o, &none);
+    }
+    return callsock_out_finish(&o);
+}
+
+int callsock_error_write(Bytes *out, Span type, Span message)
+{
+    CallResult result = {.kind = CALL_RESULT_ERROR,
+                         .error = CALL_ERROR_RAISED,
+                         .message = message,
+                         .error_type = type};
+
+    return callsock_response_write(out, &result);
+}

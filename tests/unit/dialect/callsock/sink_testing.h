@@ -1,0 +1,81 @@
+/* A sink that keeps what is sent, a line for each message, and fails as it is told. */
+#pragma once
+
+#include "base/bytes.h"
+#include "dialect/callsock/sink.h"
+
+#include <stddef.h>
+#include <string.h>
+
+typedef struct TestSink {
+    CallsockSink sink;
+    Bytes sent;       /* messages, each with a newline */
+    size_t start;     /* of the message begun */
+    size_t n_sent;    /* messages */
+    int begin_fails;  /* what begin returns, if not 0 */
+    int commit_fails; /* what commit returns, if not 0 */
+    size_t max_bytes; /* commit refuses longer messages; 0: never */
+} TestSink;
+
+static inline int test_sink_begin(void *context, Bytes **ret_bytes)
+{
+    TestSink *test = context;
+
+    if (test->begin_fails != 0) {
+        return test->begin_fails;
+    }
+    test->start = test->sent.n;
+    *ret_bytes = &test->sent;
+    return 0;
+}
+
+static inline int test_sink_commit(void *context)
+{
+    TestSink *test = context;
+    int r = test->commit_fails;
+
+    if (r == 0 && test->max_bytes != 0 && test->sent.n - test->start > test->max_bytes) {
+        r = 1;
+    }
+    if (r == 0) {
+        r = bytes_append_byte(&test->sent, '\n');
+    }
+    if (r != 0) {
+        test->sent.n = test->start;
+    }
+    test->n_sent += r == 0 ? 1 : 0;
+    return r;
+}
+
+static inline void test_sink_abort(void *context)
+{
+    TestSink *test = context;
+
+    test->sent.n = test->start;
+}
+
+static inline void test_sink_init(TestSink *test)
+{
+    *test = (TestSink){.sink = {test_sink_begin, test_sink_commit, test_sink_abort, test}};
+    bytes_init(&test->sent, (size_t)1 << 26);
+}
+
+static inline void test_sink_deinit(TestSink *test)
+{
+    bytes_deinit(&test->sent);
+}
+
+/* Forgets what was sent and keeps the storage. */
+static inline void test_sink_clear(TestSink *test)
+{
+    bytes_clear(&test->sent);
+    test->n_sent = 0;
+}
+
+/* Exactly these messages were sent, each with its newline; then forgets them. */
+#define assert_sent(test, text)                                                                    \
+    do {                                                                                           \
+        assert_int_equal(bytes_append_byte(&(test)->sent, '\0'), 0);                               \
+        assert_string_equal((test)->sent.data, (text));                                            \
+        test_sink_clear(test);                                                                     \
+    } while (0)

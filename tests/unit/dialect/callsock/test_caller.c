@@ -1,0 +1,538 @@
+#include "dialect/callsock/caller.h"
+
+#include "support/cmocka.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "support/alloc_testing.h"
+#include "support/oom_sweep.h"
+#include "unit/dialect/callsock/sink_testing.h"
+
+#define REQUEST(name)                                                                              \
+    "{\"method\":\"call_tool\",\"params\":{\"name\":\"" name "\",\"arguments\":{}}}\n"
+#define ANSWER "{\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"1\"}]}}"
+
+#define N_CALLS 8
+
+typedef struct Rig Rig;
+
+/* A call, and how it ended. */
+typedef struct Asked {
+    Call call; /* first */
+    Rig *rig;
+    size_t n_ended;
+    CallResultKind kind;
+    CallError error;
+    char words[640];
+    /* What its end leads to. */
+    struct Asked *then_submit;
+    struct Asked *then_cancel;
+    bool again;
+} Asked;
+
+struct Rig {
+    TestSink sink;
+    CallsockCaller *caller;
+    Asked asked[N_CALLS];
+    size_t depth; /* ends inside one another */
+    size_t max_depth;
+};
+
+static void rig_submit(Rig *rig, Asked *asked, const char *name)
+{
+    asked->rig = rig;
+    asked->call.target = span_from_str(name);
+    callsock_caller_submit(rig->caller, &asked->call, asked->call.target, 0);
+}
+
+static void asked_finish(Call *call, const CallResult *result)
+{
+    Asked *asked = (Asked *)call;
+
+    assert_null(call->provider_data);
+    asked->rig->depth++;
+    if (asked->rig->depth > asked->rig->max_depth) {
+        asked->rig->max_depth = asked->rig->depth;
+    }
+    asked->n_ended++;
+    asked->kind = result->kind;
+    asked->error = result->error;
+    (void)snprintf(asked->words, sizeof(asked->words), "%.*s", (int)result->message.n,
+                   result->message.n > 0 ? result->message.p : "");
+    if (asked->then_cancel != NULL) {
+        callsock_caller_cancel(asked->rig->caller, &asked->then_cancel->call, 0);
+    }
+    if (asked->then_submit != NULL) {
+        rig_submit(asked->rig, asked->then_submit, "next");
+    }
+    if (asked->again) {
+        asked->again = false;
+        rig_submit(asked->rig, asked, "again");
+    }
+    asked->rig->depth--;
+}
+
+static const CallDoor door = {asked_finish, NULL, NULL};
+
+static int rig_open(Rig *rig, uint32_t max_bytes)
+{
+    CallsockCallerConfig config = {.max_bytes = max_bytes, .late_ms = 50, .place = "/run/p.sock"};
+
+    *rig = (Rig){.caller = NULL};
+    test_sink_init(&rig->sink);
+    config.sink = &rig->sink.sink;
+    for (size_t i = 0; i < N_CALLS; i++) {
+        call_init(&rig->asked[i].call);
+        rig->asked[i].call.door = &door;
+    }
+    return callsock_caller_new(&rig->caller, &config);
+}
+
+static void rig_close(Rig *rig)
+{
+    rig->caller = callsock_caller_free(rig->caller);
+    for (size_t i = 0; i < N_CALLS; i++) {
+        call_deinit(&rig->asked[i].call);
+    }
+    test_sink_deinit(&rig->sink);
+}
+
+static void rig_open_connected(Rig *rig)
+{
+    assert_int_equal(rig_open(rig, 0), 0);
+    callsock_caller_connected(rig->caller, 0);
+}
+
+static void assert_ended(const Asked *asked, CallError error, const char *words)
+{
+    assert_int_equal(asked->n_ended, 1);
+    assert_int_equal(asked->kind, CALL_RESULT_ERROR);
+    assert_int_equal(asked->error, error);
+    assert_string_equal(asked->words, words);
+}
+
+static void an_end_that_leads_to_the_next_call_keeps_the_order(void **state)
+{
+    Rig rig;
+
+    (void)state;
+    rig_open_connected(&rig);
+    rig.asked[0].then_submit = &rig.asked[2];
+    rig_submit(&rig, &rig.asked[0], "a");
+    rig_submit(&rig, &rig.asked[1], "b");
+    assert_sent(&rig.sink, REQUEST("a"));
+    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), 0), 0);
+    assert_sent(&rig.sink, REQUEST("b"));
+    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), 0), 0);
+    assert_sent(&rig.sink, REQUEST("next"));
+    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), 0), 0);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(rig.asked[i].n_ended, 1);
+        assert_int_equal(rig.asked[i].kind, CALL_RESULT_TOOL);
+    }
+    assert_int_equal(callsock_caller_pending(rig.caller), 0);
+    rig_close(&rig);
+}
+
+static void the_same_call_may_come_again_from_its_end(void **state)
+{
+    Rig rig;
+
+    (void)state;
+    rig_open_connected(&rig);
+    rig.asked[0].again = true;
+    rig_submit(&rig, &rig.asked[0], "a");
+    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), 0), 0);
+    assert_sent(&rig.sink, REQUEST("a") REQUEST("again"));
+    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), 0), 0);
+    assert_int_equal(rig.asked[0].n_ended, 2);
+    rig_close(&rig);
+}
+
+static void those_that_come_while_others_fail_wait_for_the_next_connection(void **state)
+{
+    Rig rig;
+
+    (void)state;
+    assert_int_equal(rig_open(&rig, 0), 0);
+    rig.asked[0].then_submit = &rig.asked[2];
+    rig_submit(&rig, &rig.asked[0], "a");
+    rig_submit(&rig, &rig.asked[1], "b");
+    callsock_caller_unreachable(rig.caller, SPAN("Connection refused"));
+    assert_ended(&rig.asked[0], CALL_ERROR_UNAVAILABLE,
+                 "cannot connect to the parent at /run/p.sock: Connection refused; start the "
+                 "program that owns these tools, then call again");
+    assert_int_equal(rig.asked[1].n_ended, 1);
+    assert_int_equal(rig.asked[2].n_ended, 0);
+    assert_true(callsock_caller_wants_connection(rig.caller));
+    assert_int_equal(callsock_caller_pending(rig.caller), 1);
+    callsock_caller_connected(rig.caller, 0);
+    assert_sent(&rig.sink, REQUEST("next"));
+    rig_close(&rig);
+}
+
+static void an_end_may_cancel_one_that_is_about_to_fail(void **state)
+{
+    Rig rig;
+
+    (void)state;
+    assert_int_equal(rig_open(&rig, 0), 0);
+    rig.asked[0].then_cancel = &rig.asked[1];
+    for (size_t i = 0; i < 3; i++) {
+        rig_submit(&rig, &rig.asked[i], "a");
+    }
+    callsock_caller_unreachable(rig.caller, SPAN("x"));
+    assert_int_equal(rig.asked[0].n_ended, 1);
+    assert_int_equal(rig.asked[1].n_ended, 0);
+    assert_int_equal(rig.asked[2].n_ended, 1);
+    assert_int_equal(callsock_caller_pending(rig.caller), 0);
+    assert_false(callsock_caller_wants_connection(rig.caller));
+    rig_close(&rig);
+}
+
+static void a_call_that_is_not_ours_is_not_touched_by_cancel(void **state)
+{
+    Rig rig;
+
+    (void)state;
+    rig_open_connected(&rig);
+    callsock_caller_cancel(rig.caller, &rig.asked[0].call, 0);
+    assert_int_equal(rig.asked[0].n_ended, 0);
+    rig_close(&rig);
+}
+
+/* A request of exactly n bytes with a name of control characters, which take six each. */
+static void submit_sized(Rig *rig, Asked *asked, size_t n)
+{
+    static const char name[] = "\x01\x02";
+    static const char around[] =
+        "{\"method\":\"call_tool\",\"params\":{\"name\":\"\\u0001\\u0002\","
+        "\"arguments\":}}";
+    size_t n_text = n - (sizeof(around) - 1);
+    char *text = malloc(n_text);
+    Arena arena;
+    JsonDoc doc;
+
+    memset(text, 'x', n_text);
+    memcpy(text, "{\"a\":\"", 6);
+    memcpy(text + n_text - 2, "\"}", 2);
+    arena_init(&arena, SIZE_MAX);
+    assert_int_equal(json_parse(&doc, &arena, text, n_text, NULL, NULL), 0);
+    asked->call.arguments = json_root(&doc);
+    rig_submit(rig, asked, name);
+    asked->call.arguments = JSON_VALUE_NULL;
+    arena_deinit(&arena);
+    free(text);
+}
+
+static void a_request_over_the_limit_fails_at_once_and_is_never_sent(void **state)
+{
+    static const char words[] = "the arguments are too large: a request to the parent may have 200 "
+                                "bytes; pass less at once";
+    Rig rig;
+
+    (void)state;
+    assert_int_equal(rig_open(&rig, 200), 0);
+    /* Without a connection, too, and without asking for one. */
+    submit_sized(&rig, &rig.asked[0], 201);
+    assert_ended(&rig.asked[0], CALL_ERROR_TOO_LARGE, words);
+    assert_false(callsock_caller_wants_connection(rig.caller));
+    callsock_caller_connected(rig.caller, 0);
+    submit_sized(&rig, &rig.asked[1], 201);
+    assert_ended(&rig.asked[1], CALL_ERROR_TOO_LARGE, words);
+    submit_sized(&rig, &rig.asked[2], 3000);
+    assert_ended(&rig.asked[2], CALL_ERROR_TOO_LARGE, words);
+    assert_int_equal(rig.sink.n_sent, 0);
+    submit_sized(&rig, &rig.asked[3], 200);
+    assert_int_equal(rig.sink.n_sent, 1);
+    assert_int_equal(rig.sink.sent.n, 201);
+    rig_close(&rig);
+}
+
+static void the_contract_s_limit_is_the_default(void **state)
+{
+    Rig rig;
+
+    (void)state;
+    rig_open_connected(&rig);
+    submit_sized(&rig, &rig.asked[0], 10485761);
+    assert_int_equal(rig.asked[0].error, CALL_ERROR_TOO_LARGE);
+    submit_sized(&rig, &rig.asked[1], 10485760);
+    assert_int_equal(rig.sink.sent.n, 10485761);
+    rig_close(&rig);
+}
+
+static void a_name_that_alone_passes_the_limit_does_not_fit(void **state)
+{
+    char name[300];
+    Rig rig;
+
+    (void)state;
+    memset(name, 'n', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    assert_int_equal(rig_open(&rig, 200), 0);
+    rig_submit(&rig, &rig.asked[0], name);
+    assert_int_equal(rig.asked[0].error, CALL_ERROR_TOO_LARGE);
+    rig_close(&rig);
+}
+
+static void a_request_that_the_sink_has_no_room_for_fails_and_the_next_is_sent(void **state)
+{
+    Rig rig;
+
+    (void)state;
+    assert_int_equal(rig_open(&rig, 0), 0);
+    rig.sink.max_bytes = sizeof(REQUEST("a")) - 2;
+    rig_submit(&rig, &rig.asked[0], "long");
+    rig_submit(&rig, &rig.asked[1], "a");
+    callsock_caller_connected(rig.caller, 0);
+    assert_int_equal(rig.asked[0].error, CALL_ERROR_TOO_LARGE);
+    assert_sent(&rig.sink, REQUEST("a"));
+    assert_int_equal(callsock_caller_error(rig.caller), 0);
+    /* Nor does it begin one. */
+    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), 0), 0);
+    rig.sink.begin_fails = 1;
+    rig_submit(&rig, &rig.asked[2], "a");
+    assert_int_equal(rig.asked[2].error, CALL_ERROR_TOO_LARGE);
+    assert_int_equal(callsock_caller_error(rig.caller), 0);
+    rig_close(&rig);
+}
+
+static void a_failure_to_send_ends_the_connection_and_spares_the_queue(void **state)
+{
+    Rig rig;
+
+    (void)state;
+    assert_int_equal(rig_open(&rig, 0), 0);
+    rig.sink.commit_fails = -EPIPE;
+    /* Its end leads to another call, which must not be sent on what is broken. */
+    rig.asked[0].then_submit = &rig.asked[2];
+    rig_submit(&rig, &rig.asked[0], "a");
+    rig_submit(&rig, &rig.asked[1], "b");
+    callsock_caller_connected(rig.caller, 0);
+    assert_ended(&rig.asked[0], CALL_ERROR_UNAVAILABLE,
+                 "the call could not be sent to the parent at /run/p.sock (error 32); it has not "
+                 "run: call again");
+    assert_int_equal(callsock_caller_error(rig.caller), -EPIPE);
+    rig.sink.commit_fails = 0;
+    rig_submit(&rig, &rig.asked[3], "c");
+    assert_int_equal(rig.sink.n_sent, 0);
+    assert_false(callsock_caller_wants_connection(rig.caller));
+    callsock_caller_lost(rig.caller, SPAN_NULL);
+    assert_int_equal(callsock_caller_error(rig.caller), 0);
+    assert_true(callsock_caller_wants_connection(rig.caller));
+    assert_int_equal(callsock_caller_pending(rig.caller), 3);
+    callsock_caller_connected(rig.caller, 0);
+    assert_sent(&rig.sink, REQUEST("b"));
+    rig_close(&rig);
+}
+
+static void ends_that_lead_to_ends_do_not_pile_up(void **state)
+{
+    Rig rig;
+
+    (void)state;
+    rig_open_connected(&rig);
+    rig.sink.begin_fails = 1;
+    for (size_t i = 0; i + 1 < N_CALLS; i++) {
+        rig.asked[i].then_submit = &rig.asked[i + 1];
+    }
+    rig_submit(&rig, &rig.asked[0], "a");
+    for (size_t i = 0; i < N_CALLS; i++) {
+        assert_int_equal(rig.asked[i].n_ended, 1);
+    }
+    assert_int_equal(rig.max_depth, 1);
+    rig_close(&rig);
+}
+
+static void an_answer_that_breaks_the_protocol_stops_sending(void **state)
+{
+    Rig rig;
+
+    (void)state;
+    rig_open_connected(&rig);
+    rig.asked[0].then_submit = &rig.asked[1];
+    rig_submit(&rig, &rig.asked[0], "a");
+    test_sink_clear(&rig.sink);
+    assert_int_equal(callsock_caller_receive(rig.caller, SPAN("[]"), 0), CALLSOCK_E_PROTOCOL);
+    assert_ended(&rig.asked[0], CALL_ERROR_BAD_RESULT,
+                 "the parent at /run/p.sock did not answer with a message: Invalid message at byte "
+                 "0: expected an object, got array; the call may have been done: check before "
+                 "calling again");
+    assert_int_equal(rig.sink.n_sent, 0);
+    /* Nothing was asked of what comes now. */
+    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), 0), CALLSOCK_E_PROTOCOL);
+    callsock_caller_lost(rig.caller, SPAN_NULL);
+    assert_int_equal(rig.asked[0].n_ended, 1);
+    callsock_caller_connected(rig.caller, 0);
+    assert_sent(&rig.sink, REQUEST("next"));
+    rig_close(&rig);
+}
+
+static void an_answer_to_nothing_stops_sending_too(void **state)
+{
+    Rig rig;
+
+    (void)state;
+    rig_open_connected(&rig);
+    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), 0), CALLSOCK_E_PROTOCOL);
+    rig_submit(&rig, &rig.asked[0], "a");
+    assert_int_equal(rig.sink.n_sent, 0);
+    assert_false(callsock_caller_wants_connection(rig.caller));
+    callsock_caller_lost(rig.caller, SPAN_NULL);
+    assert_true(callsock_caller_wants_connection(rig.caller));
+    rig_close(&rig);
+}
+
+static void an_abandoned_answer_that_is_none_still_breaks_the_protocol(void **state)
+{
+    Rig rig;
+
+    (void)state;
+    rig_open_connected(&rig);
+    rig_submit(&rig, &rig.asked[0], "a");
+    callsock_caller_cancel(rig.caller, &rig.asked[0].call, 0);
+    assert_int_equal(callsock_caller_receive(rig.caller, SPAN("{"), 0), CALLSOCK_E_PROTOCOL);
+    assert_int_equal(rig.asked[0].n_ended, 0);
+    rig_close(&rig);
+}
+
+static void freeing_fails_what_is_left_and_takes_no_more(void **state)
+{
+    Rig rig;
+
+    (void)state;
+    rig_open_connected(&rig);
+    for (size_t i = 0; i < 3; i++) {
+        rig_submit(&rig, &rig.asked[i], "a");
+    }
+    rig.asked[0].then_submit = &rig.asked[3];
+    rig.asked[1].then_cancel = &rig.asked[2];
+    rig.caller = callsock_caller_free(rig.caller);
+    assert_ended(&rig.asked[0], CALL_ERROR_UNAVAILABLE,
+                 "the connection to the parent at /run/p.sock was closed while the call ran; it "
+                 "may have been done: check before calling again");
+    assert_ended(&rig.asked[1], CALL_ERROR_UNAVAILABLE,
+                 "the tools of the parent at /run/p.sock are not offered any more; the call has "
+                 "not run");
+    assert_int_equal(rig.asked[2].n_ended, 0);
+    assert_ended(&rig.asked[3], CALL_ERROR_UNAVAILABLE, "the provider is not available");
+    assert_null(callsock_caller_free(NULL));
+    rig_close(&rig);
+}
+
+static void calls_in_a_row_allocate_nothing(void **state)
+{
+    static const char pretty[] = "{\"result\":\n{\"content\":[\n{\"type\":\"text\","
+                                 "\"text\":\"1\"}]}}";
+    Rig rig;
+
+    (void)state;
+    rig_open_connected(&rig);
+    for (int i = 0; i < 100; i++) {
+        if (i == 3) {
+            alloc_testing_reset(ALLOC_TESTING_NEVER);
+        }
+        for (size_t k = 0; k < N_CALLS; k++) {
+            rig_submit(&rig, &rig.asked[k], "a");
+        }
+        for (size_t k = 0; k < N_CALLS; k++) {
+            assert_int_equal(
+                callsock_caller_receive(rig.caller, k % 2 == 0 ? SPAN(ANSWER) : SPAN(pretty), 0),
+                0);
+        }
+        test_sink_clear(&rig.sink);
+    }
+    assert_int_equal(alloc_testing()->n_calls, 0);
+    assert_int_equal(rig.asked[0].n_ended, 100);
+    rig_close(&rig);
+}
+
+static void many_places_are_given_back(void **state)
+{
+    enum {
+        N_MANY = LIMIT_CALLS_IN_FLIGHT + 50
+    };
+    Asked *many = calloc(N_MANY, sizeof(*many));
+    long live;
+    Rig rig;
+
+    (void)state;
+    assert_int_equal(rig_open(&rig, 0), 0);
+    live = alloc_testing()->n_live;
+    for (size_t i = 0; i < N_MANY; i++) {
+        call_init(&many[i].call);
+        many[i].call.door = &door;
+        rig_submit(&rig, &many[i], "a");
+    }
+    assert_int_equal(callsock_caller_pending(rig.caller), N_MANY);
+    callsock_caller_unreachable(rig.caller, SPAN("x"));
+    assert_int_equal(alloc_testing()->n_live - live, LIMIT_CALLS_IN_FLIGHT);
+    rig_close(&rig);
+    free(many);
+}
+
+/* Whatever lacks, each call ends, and the session goes on. */
+static int call_twice(void *context)
+{
+    Rig *rig = context;
+    size_t n_failed = 0;
+    int r = rig_open(rig, 0);
+
+    if (r == 0) {
+        callsock_caller_connected(rig->caller, 0);
+        for (size_t i = 0; i < 2; i++) {
+            rig_submit(rig, &rig->asked[i], "a");
+            if (rig->asked[i].n_ended == 0) {
+                assert_int_equal(callsock_caller_receive(rig->caller, SPAN(ANSWER), 0), 0);
+            }
+            assert_int_equal(rig->asked[i].n_ended, 1);
+            n_failed += rig->asked[i].kind == CALL_RESULT_ERROR ? 1 : 0;
+            if (callsock_caller_error(rig->caller) != 0) {
+                callsock_caller_lost(rig->caller, SPAN_NULL);
+                callsock_caller_connected(rig->caller, 0);
+            }
+        }
+        r = n_failed > 0 ? -ENOMEM : 0;
+    }
+    rig_close(rig);
+    return r;
+}
+
+static void want_of_memory_fails_the_call_and_nothing_else(void **state)
+{
+    Rig rig;
+
+    (void)state;
+    test_oom_sweep(call_twice, &rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_end_that_leads_to_the_next_call_keeps_the_order),
+        cmocka_unit_test(the_same_call_may_come_again_from_its_end),
+        cmocka_unit_test(those_that_come_while_others_fail_wait_for_the_next_connection),
+        cmocka_unit_test(an_end_may_cancel_one_that_is_about_to_fail),
+        cmocka_unit_test(a_call_that_is_not_ours_is_not_touched_by_cancel),
+        cmocka_unit_test(a_request_over_the_limit_fails_at_once_and_is_never_sent),
+        cmocka_unit_test(the_contract_s_limit_is_the_default),
+        cmocka_unit_test(a_name_that_alone_passes_the_limit_does_not_fit),
+        cmocka_unit_test(a_request_that_the_sink_has_no_room_for_fails_and_the_next_is_sent),
+        cmocka_unit_test(a_failure_to_send_ends_the_connection_and_spares_the_queue),
+        cmocka_unit_test(ends_that_lead_to_ends_do_not_pile_up),
+        cmocka_unit_test(an_answer_that_breaks_the_protocol_stops_sending),
+        cmocka_unit_test(an_answer_to_nothing_stops_sending_too),
+        cmocka_unit_test(an_abandoned_answer_that_is_none_still_breaks_the_protocol),
+        cmocka_unit_test(freeing_fails_what_is_left_and_takes_no_more),
+        cmocka_unit_test(calls_in_a_row_allocate_nothing),
+        cmocka_unit_test(many_places_are_given_back),
+        cmocka_unit_test(want_of_memory_fails_the_call_and_nothing_else),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,209 @@
+#include "dialect/callsock/message.h"
+
+#include "support/cmocka.h"
+
+#include <stdio.h>
+
+#include "support/oom_sweep.h"
+#include "unit/dialect/callsock/span_testing.h"
+
+static void assert_written(const CallResult *result, const char *expected)
+{
+    Bytes out;
+
+    bytes_init(&out, 4096);
+    assert_int_equal(bytes_append(&out, "#", 1), 0);
+    assert_int_equal(callsock_response_write(&out, result), 0);
+    assert_span(span_make(out.data + 1, out.n - 1), expected);
+    bytes_deinit(&out);
+}
+
+static void every_error_has_a_python_name(void **state)
+{
+    static const struct {
+        CallError error;
+        const char *words; /* call_error_text, as it is written */
+        const char *type;
+    } rows[] = {
+        {CALL_ERROR_NONE, "no error", "RuntimeError"},
+        {CALL_ERROR_UNKNOWN_TOOL, "Unknown tool", "ToolNotFoundError"},
+        {CALL_ERROR_UNKNOWN_PROMPT, "unknown prompt", "LookupError"},
+        {CALL_ERROR_UNKNOWN_RESOURCE, "unknown resource", "LookupError"},
+        {CALL_ERROR_INVALID_ARGUMENTS, "invalid arguments", "ValueError"},
+        {CALL_ERROR_INVALID_CURSOR, "invalid cursor", "ValueError"},
+        {CALL_ERROR_RATE, "rate limit exceeded", "RuntimeError"},
+        {CALL_ERROR_BUSY, "too many calls in flight", "RuntimeError"},
+        {CALL_ERROR_TIMEOUT, "deadline passed", "TimeoutError"},
+        {CALL_ERROR_CANCELLED, "cancelled", "CancelledError"},
+        {CALL_ERROR_UNAVAILABLE, "the provider is not available", "ConnectionError"},
+        {CALL_ERROR_BAD_RESULT, "the result does not match the output schema", "RuntimeError"},
+        {CALL_ERROR_TOO_LARGE, "the result is too large", "IPCMessageSizeError"},
+        {CALL_ERROR_CANNOT_ASK, "input is needed that this client cannot give", "RuntimeError"},
+        {CALL_ERROR_INTERNAL, "internal error", "RuntimeError"},
+        {CALL_ERROR_RAISED, "the tool failed", "RuntimeError"},
+        {CALL_ERROR_OWN, "the call failed", "RuntimeError"},
+    };
+
+    (void)state;
+    assert_int_equal(TW_ARRAY_SIZE(rows), CALL_N_ERRORS);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(rows); i++) {
+        CallResult result = {.kind = CALL_RESULT_ERROR, .error = rows[i].error};
+        char expected[160];
+
+        assert_int_equal(rows[i].error, i);
+        (void)snprintf(expected, sizeof(expected),
+                       "{\"error\":{\"message\":\"%s\",\"type\":\"%s\"}}", rows[i].words,
+                       rows[i].type);
+        assert_written(&result, expected);
+        /* Only an exception has a type of its own. */
+        result.error_type = SPAN("KeyError");
+        if (rows[i].error == CALL_ERROR_RAISED) {
+            assert_written(&result, "{\"error\":{\"message\":\"the tool failed\","
+                                    "\"type\":\"KeyError\"}}");
+        } else {
+            assert_written(&result, expected);
+        }
+    }
+}
+
+static void an_unknown_tool_is_called_so_as_peers_expect(void **state)
+{
+    CallResult result = {.kind = CALL_RESULT_ERROR,
+                         .error = CALL_ERROR_UNKNOWN_TOOL,
+                         .message = SPAN("unknown tool: \"x\"")};
+
+    (void)state;
+    assert_written(&result, "{\"error\":{\"message\":\"Unknown tool: \\\"x\\\"\","
+                            "\"type\":\"ToolNotFoundError\"}}");
+    result.message = SPAN("unlucky");
+    assert_written(&result, "{\"error\":{\"message\":\"unlucky\",\"type\":\"ToolNotFoundError\"}}");
+}
+
+static void invalid_arguments_list_every_problem(void **state)
+{
+    CallResult result = {
+        .kind = CALL_RESULT_ERROR,
+        .error = CALL_ERROR_INVALID_ARGUMENTS,
+        .message = SPAN("arguments/a: expected string"),
+        .data = SPAN("[{\"path\":\"/a\",\"message\":\"expected string\"},"
+                     "{\"path\":\"/b\\\"\",\"message\":\"expected \\\"x\\\"\"},"
+                     "{\"path\":\"\",\"message\":\"too many\"}]"),
+    };
+
+    (void)state;
+    assert_written(&result, "{\"error\":{\"message\":\"arguments/a: expected string\\n- /b\\\": "
+                            "expected \\\"x\\\"\\n- too many\",\"type\":\"ValueError\"}}");
+    result.message = SPAN_NULL;
+    result.data = SPAN("[{\"path\":\"/a\",\"message\":\"m\"}]");
+    assert_written(&result, "{\"error\":{\"message\":\"invalid arguments\\n- /a: m\",\"type\":"
+                            "\"ValueError\"}}");
+    /* What is no list of problems is left out. */
+    result.data = SPAN("{\"path\":\"/a\"}");
+    assert_written(&result,
+                   "{\"error\":{\"message\":\"invalid arguments\",\"type\":\"ValueError\"}}");
+    result.data = SPAN("[");
+    assert_written(&result,
+                   "{\"error\":{\"message\":\"invalid arguments\",\"type\":\"ValueError\"}}");
+}
+
+static void a_success_has_content_whatever_the_result_has(void **state)
+{
+    Span pieces[] = {SPAN("{\"type\":\"text\","), SPAN("\"text\":\"a\"}")};
+    CallResult result = CALL_RESULT_TOOL_PIECES(pieces, 2);
+
+    (void)state;
+    assert_written(&result, "{\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"a\"}],"
+                            "\"isError\":false}}");
+    result.is_error = true;
+    result.structured = SPAN("{\"n\":1.0}");
+    result.members = SPAN("\"x\":[1],\"y\":2");
+    result.meta = SPAN("{\"k\":9007199254740993}");
+    assert_written(&result,
+                   "{\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"a\"}],\"isError\":true,"
+                   "\"structuredContent\":{\"n\":1.0},\"x\":[1],\"y\":2,"
+                   "\"_meta\":{\"k\":9007199254740993}}}");
+    result = (CallResult){.kind = CALL_RESULT_TOOL, .structured = SPAN("{\"n\":1.0}")};
+    assert_written(&result, "{\"result\":{\"content\":[{\"type\":\"text\",\"text\":"
+                            "\"{\\\"n\\\":1.0}\"}],\"isError\":false,"
+                            "\"structuredContent\":{\"n\":1.0}}}");
+    pieces[0] = SPAN_NULL;
+    result = CALL_RESULT_TOOL_PIECES(pieces, 1);
+    assert_written(&result, "{\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"\"}],"
+                            "\"isError\":false}}");
+}
+
+static void what_is_no_tool_result_is_an_error(void **state)
+{
+    CallResult result = {.kind = CALL_RESULT_ASK};
+
+    (void)state;
+    assert_written(&result, "{\"error\":{\"message\":\"input is needed that this client cannot "
+                            "give\",\"type\":\"RuntimeError\"}}");
+    result.kind = CALL_RESULT_EMPTY;
+    assert_written(&result,
+                   "{\"error\":{\"message\":\"internal error\",\"type\":\"RuntimeError\"}}");
+}
+
+static void an_error_is_text_of_any_bytes(void **state)
+{
+    Bytes out;
+
+    (void)state;
+    bytes_init(&out, 4096);
+    assert_int_equal(callsock_error_write(&out, SPAN("T\xFF"), SPAN("a\"\n\xC0z")), 0);
+    assert_span(bytes_span(&out), "{\"error\":{\"message\":\"a\\\"\\n\xEF\xBF\xBDz\",\"type\":\"T"
+                                  "\xEF\xBF\xBD\"}}");
+    bytes_deinit(&out);
+}
+
+static int write_all(void *context)
+{
+    CallResult results[] = {
+        {.kind = CALL_RESULT_TOOL, .structured = SPAN("{}")},
+        {.kind = CALL_RESULT_ERROR,
+         .error = CALL_ERROR_INVALID_ARGUMENTS,
+         .message = SPAN("m"),
+         .data = SPAN("[{\"path\":\"\",\"message\":\"m\"},{\"path\":\"\",\"message\":\"m\"}]")},
+    };
+    int r = 0;
+
+    (void)context;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(results) && r == 0; i++) {
+        Bytes out;
+
+        bytes_init(&out, 4096);
+        r = callsock_response_write(&out, &results[i]);
+        assert_true(r == 0 || out.n == 0);
+        bytes_deinit(&out);
+    }
+    if (r == 0) {
+        Bytes out;
+
+        bytes_init(&out, 4096);
+        r = callsock_request_write(&out, SPAN("a"), JSON_VALUE_NULL);
+        assert_true(r == 0 || out.n == 0);
+        bytes_deinit(&out);
+    }
+    return r;
+}
+
+static void writing_survives_want_of_memory(void **state)
+{
+    (void)state;
+    test_oom_sweep(write_all, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_error_has_a_python_name),
+        cmocka_unit_test(an_unknown_tool_is_called_so_as_peers_expect),
+        cmocka_unit_test(invalid_arguments_list_every_problem),
+        cmocka_unit_test(a_success_has_content_whatever_the_result_has),
+        cmocka_unit_test(what_is_no_tool_result_is_an_error),
+        cmocka_unit_test(an_error_is_text_of_any_bytes),
+        cmocka_unit_test(writing_survives_want_of_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
