@@ -2,8 +2,9 @@
  *
  * Input: flags (FLAG_*), then lines: what the server says, and between them commands to the owner:
  * "!r" a request, "!c" cancels the last one, "!a" answers the last question, "!n" refuses it, "!t"
- * lets time pass, "!e" the server ends. Whatever happens, what the client sends is JSON, every
- * request ends once, and a session that has failed stays silent. */
+ * lets time pass, "!e" the server ends; "!l" before a line makes it the beginning of one that was
+ * too long. Whatever happens, what the client sends is JSON, every request ends once, and a session
+ * that has failed stays silent. */
 #include "fuzz.h"
 
 #include <string.h>
@@ -131,6 +132,9 @@ static void command(Owner *owner, char what)
         owner->now_ms += 4999;
         mcp_client_advance(owner->client, owner->now_ms);
         break;
+    case 'l':
+        FUZZ_REQUIRE(mcp_client_receive_too_long(owner->client, SPAN_NULL, owner->now_ms) == 0);
+        break;
     case 'e':
         mcp_client_peer_ended(owner->client, owner->now_ms);
         break;
@@ -148,6 +152,9 @@ static void play(Owner *owner, Span input)
         owner->now_ms++;
         if (n == 2 && input.p[0] == '!') {
             command(owner, input.p[1]);
+        } else if (n > 2 && input.p[0] == '!' && input.p[1] == 'l') {
+            FUZZ_REQUIRE(mcp_client_receive_too_long(owner->client, span_make(input.p + 2, n - 2),
+                                                     owner->now_ms) == 0);
         } else {
             FUZZ_REQUIRE(mcp_client_receive(owner->client, span_make(input.p, n), owner->now_ms) ==
                          0);

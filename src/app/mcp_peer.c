@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/text.h"
 #include "frame/ndjson.h"
 #include "io/process.h"
 #include "io/stream.h"
@@ -304,6 +305,27 @@ static void peer_report_skipped(McpPeer *peer, Span line)
                   (int)(line.n < 200 ? line.n : 200), line.p);
 }
 
+/* What the next line begins with, if it may turn out to be too long: next says so and keeps nothing
+ * of it. Blank lines do not count, nor does the rest of a line that is being dropped. */
+static Span peer_beginning(const McpPeer *peer)
+{
+    Span unread = inq_unread(&peer->reader.in);
+    const char *newline;
+
+    if (unread.n <= peer->reader.max_bytes) {
+        return SPAN_NULL;
+    }
+    if (peer->reader.skipping) {
+        newline = memchr(unread.p, '\n', unread.n);
+        unread = newline == NULL
+                     ? SPAN_NULL
+                     : span_make(newline + 1, (size_t)(unread.p + unread.n - newline) - 1);
+    }
+    unread = unread.n == 0 ? SPAN_NULL : text_trim(unread);
+    newline = unread.n == 0 ? NULL : memchr(unread.p, '\n', unread.n);
+    return newline == NULL ? unread : span_make(unread.p, (size_t)(newline - unread.p));
+}
+
 static void peer_report_long(McpPeer *peer)
 {
     if (peer_counts_as_news(++peer->n_long)) {
@@ -311,6 +333,20 @@ static void peer_report_long(McpPeer *peer)
                       "skipped a message of the server that is longer than allowed (%" PRIu64
                       " so far)",
                       peer->n_long);
+    }
+}
+
+static void peer_take_long(McpPeer *peer, Span beginning)
+{
+    uint64_t n_skipped = mcp_client_n_skipped(peer->client);
+    int r = mcp_client_receive_too_long(peer->client, beginning, io_loop_now_ms(peer->config.loop));
+
+    if (r != 0) {
+        peer_fail(peer, r);
+    }
+    peer_pump(peer);
+    if (mcp_client_n_skipped(peer->client) > n_skipped) {
+        peer_report_long(peer);
     }
 }
 
@@ -333,18 +369,17 @@ static void peer_take_line(McpPeer *peer, Span line)
 static void peer_on_input(void *context)
 {
     McpPeer *peer = context;
+    Span beginning = peer_beginning(peer);
     Span line;
     int r;
 
     while ((r = ndjson_reader_next(&peer->reader, &line)) != NDJSON_E_AGAIN) {
-        if (peer->state != PEER_OPEN) {
-            continue;
+        if (peer->state == PEER_OPEN && r == NDJSON_E_TOO_LONG) {
+            peer_take_long(peer, beginning);
+        } else if (peer->state == PEER_OPEN) {
+            peer_take_line(peer, line);
         }
-        if (r == NDJSON_E_TOO_LONG) {
-            peer_report_long(peer);
-            continue;
-        }
-        peer_take_line(peer, line);
+        beginning = peer_beginning(peer);
     }
 }
 
@@ -360,6 +395,13 @@ static void peer_output_ended(McpPeer *peer)
     peer_look_at_end(peer);
 }
 
+static bool peer_is_cut(Span rest)
+{
+    Span text = text_trim(rest);
+
+    return text.n == 0 || (text.p[text.n - 1] != '}' && text.p[text.n - 1] != ']');
+}
+
 static void peer_on_end(void *context)
 {
     McpPeer *peer = context;
@@ -367,7 +409,12 @@ static void peer_on_end(void *context)
 
     if (peer->state == PEER_OPEN &&
         ndjson_reader_finish(&peer->reader, &rest) == NDJSON_E_INCOMPLETE) {
-        peer_take_line(peer, rest);
+        /* Of one that breaks off the end of the server is the reason, and that is told next. */
+        if (peer_is_cut(rest)) {
+            peer_report_skipped(peer, rest);
+        } else {
+            peer_take_line(peer, rest);
+        }
     }
     peer_output_ended(peer);
 }

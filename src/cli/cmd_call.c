@@ -84,7 +84,8 @@ static int call_find_schema(PeerSession *session, Span name, JsonValue *ret)
 {
     JsonValue tools;
     JsonValue member;
-    int status = peer_session_list(session, SPAN("tools/list"), SPAN("tools"), &tools);
+    int status =
+        peer_session_list(session, SPAN("tools/list"), SPAN("tools"), SPAN("name"), &tools);
 
     *ret = JSON_VALUE_NULL;
     if (status != 0) {
@@ -125,11 +126,13 @@ static int call_print(PeerSession *session, JsonValue result, Arena *arena)
     JsonValue member;
     bool is_error = false;
     bool has_content = false;
+    Diag diag = DIAG_NULL;
+    int r = peer_content_check_call(result, &diag);
 
     (void)(json_get(result, SPAN("isError"), &member) && json_bool(member, &is_error));
     if (peer_session_args(session)->values[PEER_OPTION_JSON] != NULL) {
         peer_session_print_json(result);
-    } else {
+    } else if (r == 0) {
         if (json_get(result, SPAN("content"), &member)) {
             for (JsonIter it = json_iter(member); json_iter_next(&it);) {
                 peer_content_print(stdout, it.value, arena);
@@ -143,6 +146,9 @@ static int call_print(PeerSession *session, JsonValue result, Arena *arena)
     if (is_error) {
         (void)fflush(stdout);
         fprintf(stderr, "toolwire call: the tool failed\n");
+    }
+    if (r != 0) {
+        return peer_session_malformed(session, &diag);
     }
     return is_error ? CLI_EXIT_FAILED : CLI_EXIT_DONE;
 }

@@ -38,7 +38,8 @@ static int prompts_list(PeerSession *session, Arena *arena)
 {
     JsonValue prompts;
     Table table;
-    int status = peer_session_list(session, SPAN("prompts/list"), SPAN("prompts"), &prompts);
+    int status =
+        peer_session_list(session, SPAN("prompts/list"), SPAN("prompts"), SPAN("name"), &prompts);
 
     if (status != 0) {
         return status;
@@ -68,15 +69,20 @@ static int prompts_list(PeerSession *session, Arena *arena)
 
 static int prompts_print(PeerSession *session, JsonValue result, Arena *arena)
 {
+    bool as_json = peer_session_args(session)->values[PEER_OPTION_JSON] != NULL;
+    Diag diag = DIAG_NULL;
     JsonValue messages;
 
-    if (peer_session_args(session)->values[PEER_OPTION_JSON] != NULL) {
+    if (as_json) {
         peer_session_print_json(result);
+    }
+    if (peer_content_check_get(result, &diag) != 0) {
+        return peer_session_malformed(session, &diag);
+    }
+    if (as_json) {
         return CLI_EXIT_DONE;
     }
-    if (!json_get(result, SPAN("messages"), &messages)) {
-        return CLI_EXIT_DONE;
-    }
+    (void)json_get(result, SPAN("messages"), &messages);
     for (JsonIter it = json_iter(messages); json_iter_next(&it);) {
         JsonValue content;
 

@@ -36,7 +36,8 @@ static int resources_list(PeerSession *session, Arena *arena)
     JsonValue entries;
     Table table;
     Span first;
-    int status = peer_session_list(session, SPAN("resources/list"), SPAN("resources"), &entries);
+    int status = peer_session_list(session, SPAN("resources/list"), SPAN("resources"), SPAN("uri"),
+                                   &entries);
 
     table_init(&table, arena, 4);
     if (status != 0) {
@@ -51,7 +52,7 @@ static int resources_list(PeerSession *session, Arena *arena)
         return peer_session_no_memory(session);
     }
     status = peer_session_list(session, SPAN("resources/templates/list"), SPAN("resourceTemplates"),
-                               &entries);
+                               SPAN("uriTemplate"), &entries);
     if (status != 0) {
         return status;
     }
@@ -74,16 +75,21 @@ static int resources_list(PeerSession *session, Arena *arena)
 
 static int resources_print(PeerSession *session, JsonValue result, Arena *arena)
 {
+    bool as_json = peer_session_args(session)->values[PEER_OPTION_JSON] != NULL;
+    Diag diag = DIAG_NULL;
     JsonValue contents;
     int r = 0;
 
-    if (peer_session_args(session)->values[PEER_OPTION_JSON] != NULL) {
+    if (as_json) {
         peer_session_print_json(result);
+    }
+    if (peer_content_check_read(result, &diag) != 0) {
+        return peer_session_malformed(session, &diag);
+    }
+    if (as_json) {
         return CLI_EXIT_DONE;
     }
-    if (!json_get(result, SPAN("contents"), &contents)) {
-        return CLI_EXIT_DONE;
-    }
+    (void)json_get(result, SPAN("contents"), &contents);
     for (JsonIter it = json_iter(contents); r == 0 && json_iter_next(&it);) {
         r = peer_content_print_resource(stdout, it.value, arena);
     }

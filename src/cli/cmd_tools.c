@@ -183,7 +183,7 @@ static int tools_run(const CliArgs *args)
         return status;
     }
     arena_init(&arena, SIZE_MAX);
-    status = peer_session_list(session, SPAN("tools/list"), SPAN("tools"), &tools);
+    status = peer_session_list(session, SPAN("tools/list"), SPAN("tools"), SPAN("name"), &tools);
     if (status != 0) {
         return status;
     }

@@ -19,6 +19,109 @@ Span peer_content_text(JsonValue object, Span key, Arena *arena)
     return text;
 }
 
+static const char *kind_words(JsonKind kind)
+{
+    switch (kind) {
+    case JSON_ARRAY:
+        return "an array";
+    case JSON_OBJECT:
+        return "an object";
+    default:
+        return "a string";
+    }
+}
+
+/* One entry of a list of a result. */
+static int check_entry(JsonValue entry, Span list, size_t index, Span member, JsonKind kind,
+                       Diag *reterr_diag)
+{
+    JsonValue value;
+
+    if (json_kind(entry) != JSON_OBJECT) {
+        return diag_set(reterr_diag, PEER_CONTENT_E_SHAPE, "result.%.*s[%zu] must be an object",
+                        (int)list.n, list.p, index);
+    }
+    if (member.n == 0) {
+        return 0;
+    }
+    if (!json_get(entry, member, &value)) {
+        return diag_set(reterr_diag, PEER_CONTENT_E_SHAPE, "result.%.*s[%zu].%.*s is missing",
+                        (int)list.n, list.p, index, (int)member.n, member.p);
+    }
+    if (json_kind(value) != kind) {
+        return diag_set(reterr_diag, PEER_CONTENT_E_SHAPE, "result.%.*s[%zu].%.*s must be %s",
+                        (int)list.n, list.p, index, (int)member.n, member.p, kind_words(kind));
+    }
+    return 0;
+}
+
+int peer_content_check_list(JsonValue result, Span list, Span member, JsonKind kind,
+                            Diag *reterr_diag)
+{
+    JsonValue entries;
+    size_t index = 0;
+    int r = 0;
+
+    if (!json_get(result, list, &entries)) {
+        return diag_set(reterr_diag, PEER_CONTENT_E_SHAPE, "result.%.*s is missing", (int)list.n,
+                        list.p);
+    }
+    if (json_kind(entries) != JSON_ARRAY) {
+        return diag_set(reterr_diag, PEER_CONTENT_E_SHAPE, "result.%.*s must be an array",
+                        (int)list.n, list.p);
+    }
+    for (JsonIter it = json_iter(entries); r == 0 && json_iter_next(&it); index++) {
+        r = check_entry(it.value, list, index, member, kind, reterr_diag);
+    }
+    return r;
+}
+
+int peer_content_check_call(JsonValue result, Diag *reterr_diag)
+{
+    JsonValue member;
+
+    /* Such a result says what it has to say, although the other form ought to be there, too. */
+    if (!json_get(result, SPAN("content"), &member) &&
+        json_get(result, SPAN("structuredContent"), &member)) {
+        return 0;
+    }
+    return peer_content_check_list(result, SPAN("content"), SPAN("type"), JSON_STRING, reterr_diag);
+}
+
+int peer_content_check_read(JsonValue result, Diag *reterr_diag)
+{
+    JsonValue contents;
+    JsonValue member;
+    size_t index = 0;
+    int r = peer_content_check_list(result, SPAN("contents"), SPAN_NULL, JSON_NULL, reterr_diag);
+
+    if (r != 0) {
+        return r;
+    }
+    (void)json_get(result, SPAN("contents"), &contents);
+    for (JsonIter it = json_iter(contents); r == 0 && json_iter_next(&it); index++) {
+        if (!json_get(it.value, SPAN("text"), &member) &&
+            !json_get(it.value, SPAN("blob"), &member)) {
+            r = diag_set(reterr_diag, PEER_CONTENT_E_SHAPE,
+                         "result.contents[%zu] has neither text nor blob", index);
+        } else if (json_kind(member) != JSON_STRING) {
+            r = diag_set(reterr_diag, PEER_CONTENT_E_SHAPE,
+                         "result.contents[%zu] must have a string as its text or blob", index);
+        }
+    }
+    return r;
+}
+
+int peer_content_check_get(JsonValue result, Diag *reterr_diag)
+{
+    int r =
+        peer_content_check_list(result, SPAN("messages"), SPAN("role"), JSON_STRING, reterr_diag);
+
+    return r != 0 ? r
+                  : peer_content_check_list(result, SPAN("messages"), SPAN("content"), JSON_OBJECT,
+                                            reterr_diag);
+}
+
 uint64_t peer_content_size(Span base64)
 {
     uint64_t n = base64.n;

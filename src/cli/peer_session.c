@@ -14,6 +14,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "cli/peer_ask.h"
+#include "cli/peer_content.h"
 #include "cli/table.h"
 #include "cli/words.h"
 #include "dialect/mcp/render.h"
@@ -79,6 +80,14 @@ static int session_say(const PeerSession *session, Span words)
 int peer_session_no_memory(const PeerSession *session)
 {
     return session_say(session, SPAN("out of memory"));
+}
+
+int peer_session_malformed(const PeerSession *session, const Diag *diag)
+{
+    (void)fflush(stdout);
+    fprintf(stderr, "toolwire %s: the server's answer is malformed: %s\n",
+            session->args->command->name, diag->message);
+    return CLI_EXIT_FAILED;
 }
 
 const CliArgs *peer_session_args(const PeerSession *session)
@@ -441,15 +450,25 @@ int peer_session_request(PeerSession *session, Span method, Span params, JsonVal
     return session_report(session, ret);
 }
 
+/* Is a page as it must be? A cursor that is null is none. */
+static int list_check_page(JsonValue page, Span key, Span name, Diag *reterr_diag)
+{
+    JsonValue cursor;
+
+    if (json_get(page, SPAN("nextCursor"), &cursor) && json_kind(cursor) != JSON_STRING &&
+        json_kind(cursor) != JSON_NULL) {
+        return diag_set(reterr_diag, PEER_CONTENT_E_SHAPE, "result.nextCursor must be a string");
+    }
+    return peer_content_check_list(page, key, name, JSON_STRING, reterr_diag);
+}
+
 /* Adds the entries of a page to the list. 0, -ENOMEM, BYTES_E_FULL. */
 static int list_take_page(PeerSession *session, JsonValue page, Span key)
 {
     JsonValue entries;
     int r = 0;
 
-    if (!json_get(page, key, &entries)) {
-        return 0;
-    }
+    (void)json_get(page, key, &entries);
     for (JsonIter it = json_iter(entries); r == 0 && json_iter_next(&it);) {
         r = session->list.n > 1 ? bytes_append_byte(&session->list, ',') : 0;
         r = r != 0 ? r : bytes_append_span(&session->list, json_span(it.value));
@@ -504,8 +523,9 @@ static int list_fail(const PeerSession *session, int r)
     return session_say(session, SPAN("the list is too long"));
 }
 
-int peer_session_list(PeerSession *session, Span method, Span key, JsonValue *ret)
+int peer_session_list(PeerSession *session, Span method, Span key, Span name, JsonValue *ret)
 {
+    Diag diag = DIAG_NULL;
     JsonDoc doc;
     JsonValue page;
     int n_pages = 0;
@@ -522,6 +542,9 @@ int peer_session_list(PeerSession *session, Span method, Span key, JsonValue *re
         r = session_report(session, &page);
         if (r != 0) {
             return r;
+        }
+        if (list_check_page(page, key, name, &diag) != 0) {
+            return peer_session_malformed(session, &diag);
         }
         r = list_take_page(session, page, key);
         r = r != 0 ? r : list_next_page(session, page);

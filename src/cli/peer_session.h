@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "base/diag.h"
 #include "base/span.h"
 #include "cli/cli.h"
 #include "json/json.h"
@@ -30,9 +31,13 @@ PeerSession *peer_session_close(PeerSession *session);
 /* Asks and waits. params: compact JSON object, or empty. *ret is valid until the next request. */
 int peer_session_request(PeerSession *session, Span method, Span params, JsonValue *ret);
 
-/* All pages of a list; key: the member that holds the entries. *ret: an array, valid until the next
- * list. Empty if the server does not know the method. */
-int peer_session_list(PeerSession *session, Span method, Span key, JsonValue *ret);
+/* All pages of a list; key: the member that holds the entries; name: the string that each of them
+ * must have. *ret: an array, valid until the next list. Empty if the server does not know the
+ * method. */
+int peer_session_list(PeerSession *session, Span method, Span key, Span name, JsonValue *ret);
+
+/* Says what is wrong with the answer of the server; returns CLI_EXIT_FAILED. */
+int peer_session_malformed(const PeerSession *session, const Diag *diag);
 
 /* Says that memory ran out; returns CLI_EXIT_FAILED. */
 int peer_session_no_memory(const PeerSession *session);

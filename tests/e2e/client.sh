@@ -126,6 +126,70 @@ expect 1 'toolwire call: the server ended (exit status 9)' call x '{}' "${quiet[
 expect 0 "string:a
 TIME warn  mcp: skipped what the server wrote: Listening on nothing at all" call mirror '{"text":"a"}' --server "$(fake modern)"
 
+# Answers that cannot be used. Each is told at once, in words of its own: who waits for the time-out gets other ones.
+cat >hostile <<'END'
+# hostile KIND [RESULT]: a legacy server whose answers behind the handshake are of that kind.
+while IFS= read -r line; do
+    [[ $line =~ \"id\":([0-9]+),\"method\":\"([^\"]*)\" ]] || continue
+    id=${BASH_REMATCH[1]} method=${BASH_REMATCH[2]} kind=$1
+    [ "$method" = server/discover ] && kind=refuse
+    [ "$method" = initialize ] && kind=welcome
+    head="\"jsonrpc\":\"2.0\",\"id\":$id"
+    case $kind in
+    refuse) echo "{$head,\"error\":{\"code\":-32601,\"message\":\"no\"}}" ;;
+    welcome) echo "{$head,\"result\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},\"serverInfo\":{\"name\":\"h\",\"version\":\"1\"}}}" ;;
+    result) echo "{$head,\"result\":$2}" ;;
+    both) echo "{$head,\"result\":{\"tools\":[]},\"error\":{\"code\":1,\"message\":\"m\"}}" ;;
+    # 11 MB, and the id in front of them or behind them.
+    long) printf '{%s,"result":{"x":"' "$head"; head -c 11000000 /dev/zero | tr '\0' a; echo '"}}' ;;
+    long-late) printf '{"result":{"x":"'; head -c 11000000 /dev/zero | tr '\0' a; printf '"},%s}\n' "$head" ;;
+    deep) printf '{%s,"result":{"tools":' "$head"; printf '[%.0s' {1..600}; printf ']%.0s' {1..600}; echo '}}' ;;
+    not-json) echo "{$head,result:{tools:[]}}" ;;
+    stray) printf '%s\n' 'log: {"a"' '[info] {not json}' "{$head,\"result\":{\"tools\":[{\"name\":\"t\"}]}}" ;;
+    esac
+done
+END
+hostile() { printf "bash '%s' %s '%s'" "$dir/hostile" "$1" "${2:-}"; }
+bad() { # bad WORDS KIND
+    expect 1 "toolwire tools: $1 (-32603)" tools "${quiet[@]}" --server "$(hostile "$2")"
+}
+bad "the server's answer has both a result and an error" both
+bad "the server's answer is longer than allowed" long
+bad "a message of the server is longer than allowed, and may have been the answer" long-late
+bad "the server's answer is nested too deep" deep
+bad "a message of the server is not JSON, and may have been the answer" not-json
+expect 1 "toolwire tools: the server's result is not an object (-32603)" tools --server "$(hostile result 7)"
+expect 0 t tools "${quiet[@]}" --server "$(hostile stray)"
+
+# Answers that would look like no answer.
+malformed() { # malformed WORDS RESULT ARGUMENT…
+    local words=$1 result=$2
+    shift 2
+    expect 1 "toolwire $1: the server's answer is malformed: $words" "$@" --server "$(hostile result "$result")"
+}
+for as in '' --json; do
+    malformed 'result.tools must be an array' '{"tools":5}' tools $as
+    malformed 'result.tools is missing' '{}' tools $as
+    malformed 'result.tools[0].name is missing' '{"tools":[{"x":1},5,null]}' tools $as
+    malformed 'result.resources[1] must be an object' '{"resources":[{"uri":"a:b"},5]}' resources $as
+    malformed 'result.resourceTemplates[0].uriTemplate must be a string' '{"resources":[],"resourceTemplates":[{"uriTemplate":5}]}' resources $as
+    malformed 'result.prompts must be an array' '{"prompts":{}}' prompts $as
+    malformed 'result.nextCursor must be a string' '{"prompts":[],"nextCursor":5}' prompts $as
+done
+malformed 'result.tools must be an array' '{"tools":5}' call x a=1
+malformed 'result.content is missing' '{}' call x '{}'
+malformed 'result.content must be an array' '{"content":"done"}' call x '{}'
+malformed 'result.contents is missing' '{}' resources a:b
+malformed 'result.contents[0] has neither text nor blob' '{"contents":[{"uri":"a:b"}]}' resources a:b
+malformed 'result.messages[0].content is missing' '{"messages":[{"role":"user"}]}' prompts x
+# With --json, what the server said comes first.
+expect 1 "{\"content\":5}
+toolwire call: the server's answer is malformed: result.content must be an array" call x '{}' --json --server "$(hostile result '{"content":5}')"
+expect 1 "{\"contents\":5}
+toolwire resources: the server's answer is malformed: result.contents must be an array" resources a:b --json --server "$(hostile result '{"contents":5}')"
+expect 1 "{\"messages\":5}
+toolwire prompts: the server's answer is malformed: result.messages must be an array" prompts x --json --server "$(hostile result '{"messages":5}')"
+
 expect 0 '{"resources":[{"uri":"mem:/a.txt","name":"a.txt","mimeType":"text/plain","description":"A text."}],"resourceTemplates":[{"uriTemplate":"mem:/{name}","name":"any"}]}' resources --json "${m[@]}"
 
 # Questions are asked on a terminal; util-linux's script makes one.

@@ -10,6 +10,16 @@
  * the peer where it ended). Requests made before the session is ready wait for it. In the modern
  * era an `input_required` result is turned into the same MCP_CLIENT_ASK events as a legacy server's
  * requests, and the call is repeated with the answers; the owner does not see the difference.
+ *
+ * Nobody waits for an answer that was thrown away. An answer that names an open request but cannot
+ * be used (result and error, or neither; a result that is no object; a batch where there are none)
+ * ends that request with -32603 at once. So does a message that cannot be read (too long, nested
+ * too deep, not JSON) if its brackets show one object with that id; if they show a `method` or
+ * another id it is skipped. Where nothing can be made out of it (not JSON to the end; the id lies
+ * behind what was kept of it), it may have been any answer: `initialize` fails, or every request
+ * that waits for an answer ends, subscriptions excepted, and the server is told; the session goes
+ * on. The probe then just runs into its short deadline. A line that does not begin as an object, or
+ * as an array of objects or arrays, is a stray print and is skipped.
  * Thread: loop.
  */
 #pragma once
@@ -104,8 +114,13 @@ McpClient *mcp_client_free(McpClient *client);
 int mcp_client_start(McpClient *client, int64_t now_ms);
 
 /* One message off the wire; borrowed until mcp_client_next returned false. What is not an answer, a
- * request or a notification that we understand is counted and skipped. 0, negative errno. */
+ * request or a notification that we understand is counted and skipped, unless somebody may be
+ * waiting for it (see above). 0, negative errno. */
 int mcp_client_receive(McpClient *client, Span message, int64_t now_ms);
+
+/* A message that was dropped for its length. beginning: as much of it as there is, empty if
+ * nothing; borrowed until return. 0, negative errno. */
+int mcp_client_receive_too_long(McpClient *client, Span beginning, int64_t now_ms);
 bool mcp_client_next(McpClient *client, McpClientEvent *ret);
 
 /* The peer closed its end. During the probe: MCP_CLIENT_RESTART; later: MCP_CLIENT_FAILED. */

@@ -259,6 +259,21 @@ int client_handshake_answer(McpClient *client, JsonValue message)
                                            : initialize_answer(client, message);
 }
 
+int client_handshake_flawed(McpClient *client, const char *flaw)
+{
+    bool is_probe = client->state == CLIENT_PROBING;
+
+    client->handshake_id = 0;
+    if (is_probe && client->config.mode == MCP_CLIENT_AUTO) {
+        /* As with any other answer that proves nothing. */
+        client->has_answered = true;
+        return handshake_initialize(client);
+    }
+    client_fail(client, "the server's answer to %s %s", is_probe ? "server/discover" : "initialize",
+                flaw);
+    return 0;
+}
+
 /* The probe may have upset a legacy server for good; a fresh one has not seen it. */
 static bool handshake_restarts(McpClient *client)
 {

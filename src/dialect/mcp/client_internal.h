@@ -128,6 +128,7 @@ struct McpClient {
 
     Bytes meta;        /* modern: members of every `_meta`, without the brackets */
     char failure[512]; /* text of MCP_CLIENT_FAILED */
+    char flaw[128];    /* text of MCP_CLIENT_ERROR: what is wrong with the answer */
 };
 
 /* client_table.c */
@@ -166,6 +167,9 @@ int client_request_send_kept(McpClient *client, ClientRequest *request);
 /* client_handshake.c */
 
 int client_handshake_answer(McpClient *client, JsonValue message);
+/* Its answer has come, but cannot be used; flaw ends the sentence "The answer…". 0, negative errno.
+ */
+int client_handshake_flawed(McpClient *client, const char *flaw);
 /* Its deadline has passed. */
 void client_handshake_expire(McpClient *client);
 /* Ends the session: every request and question, then the event that says why. */

@@ -32,7 +32,8 @@ typedef struct Run {
     McpClientEventKind last; /* the loop stops at this event */
     bool has_come;
     bool is_done;
-    char text[512]; /* of the last event that had one */
+    char text[512];  /* of the last event that had one */
+    char error[512]; /* of the last MCP_CLIENT_ERROR */
     McpRevision revision;
     int n_results;
 } Run;
@@ -46,6 +47,9 @@ static void on_event(void *context, McpPeer *peer, const McpClientEvent *event)
     run->n_results += event->kind == MCP_CLIENT_RESULT;
     if (event->text.n > 0) {
         (void)snprintf(run->text, sizeof(run->text), "%.*s", (int)event->text.n, event->text.p);
+    }
+    if (event->kind == MCP_CLIENT_ERROR) {
+        (void)snprintf(run->error, sizeof(run->error), "%.*s", (int)event->text.n, event->text.p);
     }
     if (event->kind == run->last) {
         run->has_come = true;
@@ -234,6 +238,70 @@ static void only_some_of_many_stray_lines_are_told(void **state)
     run_close(&run, 60000);
 }
 
+/* A line of more than a thousand bytes, in pieces. */
+#define LONG "i=0; while [ $i -lt 200 ]; do i=$((i + 1)); printf aaaaaaaaaa; done; "
+
+static void long_run(const char *script, const char *text, unsigned n_skipped)
+{
+    McpRequestId id = 0;
+    Run run;
+
+    run_init(&run, script);
+    run.config.client.max_message_bytes = 1000;
+    run_start(&run);
+    run_until(&run, MCP_CLIENT_READY);
+    assert_int_equal(mcp_peer_request(run.peer, SPAN("tools/list"), SPAN_NULL, false, &id), 0);
+    run_until(&run, text == NULL ? MCP_CLIENT_RESULT : MCP_CLIENT_ERROR);
+    if (text != NULL) {
+        assert_string_equal(run.text, text);
+    }
+    assert_int_equal(mcp_client_n_skipped(mcp_peer_client(run.peer)), n_skipped);
+    run_close(&run, 60000);
+}
+
+static void answer_that_is_too_long_is_not_waited_for(void **state)
+{
+    (void)state;
+    long_run("read probe; " SAY(DISCOVERED) "read list; printf '\\n \\n"
+                                            " {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":\"'; " LONG
+                                            "cat >/dev/null",
+             "the server's answer is longer than allowed", 0);
+    long_run("read probe; " SAY(DISCOVERED) "read list; printf '{\"result\":\"'; " LONG
+                                            "cat >/dev/null",
+             "a message of the server is longer than allowed, and may have been the answer", 0);
+}
+
+static void long_line_that_is_no_answer_is_skipped(void **state)
+{
+    (void)state;
+    /* The second begins in the middle of what is read while the first is dropped. */
+    long_run(
+        "read probe; " SAY(
+            DISCOVERED) "read list; " LONG
+                        "printf '\\n{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":\"'; " LONG
+                        "echo; " SAY(
+                            "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}") "cat >/dev/null",
+        NULL, 2);
+}
+
+/* Whose message breaks off is told that the server ended, which is the reason of it. */
+static void message_that_breaks_off_with_the_server_is_not_blamed(void **state)
+{
+    McpRequestId id = 0;
+    Run run;
+
+    (void)state;
+    run_init(&run, "read probe; " SAY(
+                       DISCOVERED) "read list; "
+                                   "printf '{\"jsonrpc\":\"2.0\",\"id\":2,\"resu'; exit 4");
+    run_start(&run);
+    assert_int_equal(mcp_peer_request(run.peer, SPAN("tools/list"), SPAN_NULL, false, &id), 0);
+    run_until(&run, MCP_CLIENT_FAILED);
+    assert_string_equal(run.text, "the server ended (exit status 4)");
+    assert_string_equal(run.error, "the session with the server ended");
+    run_close(&run, 60000);
+}
+
 static void child_that_does_not_go_is_ended(void **state)
 {
     Run run;
@@ -389,6 +457,9 @@ int main(void)
         cmocka_unit_test(output_that_ends_before_the_process_counts_as_the_end),
         cmocka_unit_test(stray_lines_are_skipped),
         cmocka_unit_test(only_some_of_many_stray_lines_are_told),
+        cmocka_unit_test(answer_that_is_too_long_is_not_waited_for),
+        cmocka_unit_test(long_line_that_is_no_answer_is_skipped),
+        cmocka_unit_test(message_that_breaks_off_with_the_server_is_not_blamed),
         cmocka_unit_test(child_that_does_not_go_is_ended),
         cmocka_unit_test(silent_server_times_out),
         cmocka_unit_test(cancelled_request_ends_in_the_next_turn),

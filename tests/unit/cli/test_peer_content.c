@@ -90,6 +90,77 @@ static void resource_is_printed_as_it_is(void **state)
     check(true, "{}", "", 0);
 }
 
+typedef int CheckFn(JsonValue result, Diag *reterr_diag);
+
+static int check_tools(JsonValue result, Diag *reterr_diag)
+{
+    return peer_content_check_list(result, SPAN("tools"), SPAN("name"), JSON_STRING, reterr_diag);
+}
+
+/* problem: NULL if there is none. */
+static void check_shape(CheckFn *fn, const char *json, const char *problem)
+{
+    Diag diag = DIAG_NULL;
+    JsonDoc doc;
+    Arena arena;
+    int r;
+
+    arena_init(&arena, SIZE_MAX);
+    assert_int_equal(json_parse(&doc, &arena, json, strlen(json), NULL, NULL), 0);
+    r = fn(json_root(&doc), &diag);
+    assert_int_equal(r, problem == NULL ? 0 : PEER_CONTENT_E_SHAPE);
+    assert_string_equal(diag.message, problem == NULL ? "" : problem);
+    arena_deinit(&arena);
+}
+
+static void list_that_is_malformed_is_named(void **state)
+{
+    (void)state;
+    check_shape(check_tools, "{\"tools\":[]}", NULL);
+    check_shape(check_tools, "{\"tools\":[{\"name\":\"a\"},{\"name\":\"\"}]}", NULL);
+    check_shape(check_tools, "{}", "result.tools is missing");
+    check_shape(check_tools, "{\"tools\":5}", "result.tools must be an array");
+    check_shape(check_tools, "{\"tools\":null}", "result.tools must be an array");
+    check_shape(check_tools, "{\"tools\":{\"a\":{\"name\":\"a\"}}}",
+                "result.tools must be an array");
+    check_shape(check_tools, "{\"tools\":[{\"x\":1},5]}", "result.tools[0].name is missing");
+    check_shape(check_tools, "{\"tools\":[{\"name\":\"a\"},5]}",
+                "result.tools[1] must be an object");
+    check_shape(check_tools, "{\"tools\":[{\"name\":5}]}", "result.tools[0].name must be a string");
+}
+
+static void result_that_says_nothing_is_named(void **state)
+{
+    (void)state;
+    check_shape(peer_content_check_call, "{\"content\":[]}", NULL);
+    check_shape(peer_content_check_call, "{\"content\":[{\"type\":\"new\"}]}", NULL);
+    check_shape(peer_content_check_call, "{\"structuredContent\":{}}", NULL);
+    check_shape(peer_content_check_call, "{}", "result.content is missing");
+    check_shape(peer_content_check_call, "{\"content\":\"x\",\"structuredContent\":{}}",
+                "result.content must be an array");
+    check_shape(peer_content_check_call, "{\"content\":[\"x\"]}",
+                "result.content[0] must be an object");
+    check_shape(peer_content_check_call, "{\"content\":[{}]}", "result.content[0].type is missing");
+
+    check_shape(peer_content_check_read, "{\"contents\":[{\"text\":\"\"},{\"blob\":\"\"}]}", NULL);
+    check_shape(peer_content_check_read, "{}", "result.contents is missing");
+    check_shape(peer_content_check_read, "{\"contents\":{}}", "result.contents must be an array");
+    check_shape(peer_content_check_read, "{\"contents\":[7]}",
+                "result.contents[0] must be an object");
+    check_shape(peer_content_check_read, "{\"contents\":[{\"text\":\"\"},{\"uri\":\"\"}]}",
+                "result.contents[1] has neither text nor blob");
+    check_shape(peer_content_check_read, "{\"contents\":[{\"blob\":7}]}",
+                "result.contents[0] must have a string as its text or blob");
+
+    check_shape(peer_content_check_get, "{\"messages\":[{\"role\":\"user\",\"content\":{}}]}",
+                NULL);
+    check_shape(peer_content_check_get, "{}", "result.messages is missing");
+    check_shape(peer_content_check_get, "{\"messages\":[{\"content\":{}}]}",
+                "result.messages[0].role is missing");
+    check_shape(peer_content_check_get, "{\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]}",
+                "result.messages[0].content must be an object");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -97,6 +168,8 @@ int main(void)
         cmocka_unit_test(size_of_a_blob_is_known_without_decoding),
         cmocka_unit_test(text_is_printed_and_the_rest_is_described),
         cmocka_unit_test(resource_is_printed_as_it_is),
+        cmocka_unit_test(list_that_is_malformed_is_named),
+        cmocka_unit_test(result_that_says_nothing_is_named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -202,21 +202,29 @@ static void rubbish_is_skipped_and_counted(void **state)
 {
     static const char *const lines[] = {
         "Listening on port 3000",
-        "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}",
+        " \t[info] {not json",
+        "[2026-01-01] started",
+        "[",
         "7",
         "[]",
-        "[{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}]",
         "{}",
-        "{\"id\":2,\"result\":{}}",
-        "{\"jsonrpc\":\"1.0\",\"id\":2,\"result\":{}}",
-        "{\"jsonrpc\":\"2.0\",\"id\":2}",
-        "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{},\"error\":{}}",
         "{\"jsonrpc\":\"2.0\",\"method\":7}",
         "{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"id\":null}",
         "{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"id\":{}}",
         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\"}",
         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":2}}",
         "\xFF",
+        /* Not JSON, but seen to be nothing that anybody waits for. */
+        "{\"level\":\"info\",\"text\":\"\xFF\"}",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"data\":\"\xFF\"}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\",\"params\":{\"data\":\"\xFF\"}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"data\":\"\xFF\"}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":\"2\",\"result\":{\"data\":\"\xFF\"}}",
+        /* JSON, without the number of an open request. */
+        "[{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}},7,{\"id\":2,\"method\":\"x\"}]",
+        "{\"id\":3,\"result\":{}}",
+        "{\"id\":2,\"method\":\"x\"}",
+        "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{},\"error\":{}}",
     };
     Wire wire;
 
@@ -384,7 +392,207 @@ static void open_requests_are_bounded(void **state)
     wire_deinit(&wire);
 }
 
-static void message_that_is_too_long_is_skipped(void **state)
+static void answers_that_cannot_be_used_end_their_request_alone(void **state)
+{
+    static const struct {
+        const char *line;
+        const char *why;
+    } cases[] = {
+        {"{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{},\"error\":{}}",
+         "has both a result and an error"},
+        {"{\"jsonrpc\":\"2.0\",\"id\":2}", "has neither a result nor an error"},
+        {"{\"id\":2,\"result\":{}}", "does not say that it is JSON-RPC 2.0"},
+        {"{\"jsonrpc\":\"1.0\",\"id\":2,\"result\":{}}", "does not say that it is JSON-RPC 2.0"},
+        {"[7,{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}]",
+         "is part of a batch, which this version of MCP does not have"},
+        /* The brackets show whose it is. */
+        {"{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"a\":\"\xFF\"}}", "is not JSON"},
+        {" { \"result\" : {\"a\":\"}\\\"\\x\"} , \"id\" : 2 } ", "is not JSON"},
+        {"{\"result\":{\"id\":3,\"a\":[01]},\"id\":3,\"id\":2,}", "is not JSON"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(cases); i++) {
+        GuardBuffer guarded = guard_copy(cases[i].line, strlen(cases[i].line));
+        char text[128];
+        Wire wire;
+
+        wire_init(&wire, MCP_CLIENT_MODERN);
+        wire_ready_modern(&wire);
+        (void)asks_for(&wire, "tools/list", "");
+        (void)asks_for(&wire, "prompts/list", "");
+        bytes_clear(&wire.sent);
+        assert_int_equal(
+            mcp_client_receive(wire.client, span_make(guarded.p, guarded.n), wire.now_ms), 0);
+        wire_drain(&wire);
+        guard_free(&guarded);
+        (void)snprintf(text, sizeof(text), "ERROR 2 -32603 the server's answer %s\n", cases[i].why);
+        events(&wire, text);
+        /* It has been answered: there is nothing to be cancelled. */
+        sent(&wire, "");
+        says(&wire, "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}");
+        events(&wire, "RESULT 3 {}\n");
+        wire_deinit(&wire);
+    }
+}
+
+#define CANCELLED(id)                                                                              \
+    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"                     \
+    "\"requestId\":" #id ",\"reason\":\"the answer is lost\"}}\n"
+
+static void message_that_may_have_been_any_answer_ends_all_that_wait(void **state)
+{
+    static const char *const lines[] = {
+        "{not json",
+        "{",
+        " \t{\"jsonrpc\"",
+        "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}",
+        "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":\"\\",
+        /* Two messages in one line. */
+        "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"x\",{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":,\"result\":{}}",
+        "{\"jsonrpc\":\"2.0\",\"i\\u0064\":2,\"result\":{01}}",
+        "{\"jsonrpc\":\"2.0\",\"id\" 2,\"result\":{}}",
+        "[{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}",
+        "[[",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(lines); i++) {
+        GuardBuffer guarded = guard_copy(lines[i], strlen(lines[i]));
+        Wire wire;
+
+        wire_init(&wire, MCP_CLIENT_MODERN);
+        wire_ready_modern(&wire);
+        (void)asks_for(&wire, "tools/list", "");
+        (void)asks_for(&wire, "prompts/list", "");
+        (void)asks_for(&wire, "subscriptions/listen", "{}");
+        bytes_clear(&wire.sent);
+        assert_int_equal(
+            mcp_client_receive(wire.client, span_make(guarded.p, guarded.n), wire.now_ms), 0);
+        wire_drain(&wire);
+        guard_free(&guarded);
+        events(&wire, "ERROR 2 -32603 a message of the server is not JSON, and may have been the "
+                      "answer\n"
+                      "ERROR 3 -32603 a message of the server is not JSON, and may have been the "
+                      "answer\n");
+        sent(&wire, CANCELLED(2) CANCELLED(3));
+        assert_int_equal(mcp_client_n_skipped(wire.client), 0);
+        /* The subscription and the session go on. */
+        (void)asks_for(&wire, "tools/list", "");
+        says(&wire, "{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{}}");
+        says(&wire, "{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{}}");
+        events(&wire, "RESULT 5 {}\nRESULT 4 {}\n");
+        /* And where nobody waits, nobody is told. */
+        says(&wire, lines[i]);
+        events(&wire, "");
+        assert_int_equal(mcp_client_n_skipped(wire.client), 1);
+        wire_deinit(&wire);
+    }
+}
+
+static void call_that_waits_for_a_person_is_not_ended_by_a_lost_answer(void **state)
+{
+    Wire wire;
+
+    (void)state;
+    wire_init(&wire, MCP_CLIENT_MODERN);
+    wire.config.can = CALL_CAN_ROOTS;
+    wire_ready_modern(&wire);
+    (void)asks_for(&wire, "tools/call", "{}");
+    says(&wire, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"resultType\":\"input_required\","
+                "\"inputRequests\":{\"r\":{\"method\":\"roots/list\"}}}}");
+    events(&wire, "ASK #3 roots 2\n");
+    says(&wire, "{not json");
+    events(&wire, "");
+    wire_deinit(&wire);
+}
+
+static void answer_that_is_nested_too_deep_ends_its_request(void **state)
+{
+    static const struct {
+        const char *begin;
+        const char *end;
+        const char *events;
+    } cases[] = {
+        {"{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":", "}",
+         "ERROR 2 -32603 the server's answer is nested too deep\n"},
+        {"{\"jsonrpc\":\"2.0\",\"result\":", ",\"id\":2}",
+         "ERROR 2 -32603 the server's answer is nested too deep\n"},
+        {"{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":", "}", ""},
+        {"", "",
+         "ERROR 2 -32603 a message of the server is nested too deep, and may have been the "
+         "answer\n"},
+    };
+    char text[4 * LIMIT_JSON_DEPTH];
+
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(cases); i++) {
+        int n = snprintf(text, sizeof(text), "%s", cases[i].begin);
+        Wire wire;
+
+        memset(text + n, '[', LIMIT_JSON_DEPTH + 1);
+        n += LIMIT_JSON_DEPTH + 1;
+        memset(text + n, ']', LIMIT_JSON_DEPTH + 1);
+        n += LIMIT_JSON_DEPTH + 1;
+        (void)snprintf(text + n, sizeof(text) - (size_t)n, "%s", cases[i].end);
+        wire_init(&wire, MCP_CLIENT_MODERN);
+        wire_ready_modern(&wire);
+        (void)asks_for(&wire, "tools/list", "");
+        says(&wire, text);
+        events(&wire, cases[i].events);
+        wire_deinit(&wire);
+    }
+}
+
+static void answer_that_is_too_long_ends_what_its_beginning_names(void **state)
+{
+    static const struct {
+        const char *beginning;
+        const char *events;
+    } cases[] = {
+        {"{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"a\":[",
+         "ERROR 3 -32603 the server's answer is longer than allowed\n"},
+        {"{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"a\":\"\\",
+         "ERROR 3 -32603 the server's answer is longer than allowed\n"},
+        {"{\"jsonrpc\":\"2.0\",\"id\":30,\"result\":{", ""},
+        {"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"data\":\"", ""},
+        {"Once upon a time", ""},
+#define BOTH                                                                                       \
+    "ERROR 2 -32603 a message of the server is longer than allowed, and may have been the "        \
+    "answer\n"                                                                                     \
+    "ERROR 3 -32603 a message of the server is longer than allowed, and may have been the "        \
+    "answer\n"
+        {"{\"result\":{\"id\":2,\"a\":\"", BOTH},
+        /* The number may go on. */
+        {"{\"jsonrpc\":\"2.0\",\"id\":3", BOTH},
+        {"{\"jsonrpc\"", BOTH},
+        {"", BOTH},
+#undef BOTH
+    };
+
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(cases); i++) {
+        GuardBuffer guarded = guard_copy(cases[i].beginning, strlen(cases[i].beginning));
+        Wire wire;
+
+        wire_init(&wire, MCP_CLIENT_MODERN);
+        wire_ready_modern(&wire);
+        (void)asks_for(&wire, "tools/list", "");
+        (void)asks_for(&wire, "prompts/list", "");
+        assert_int_equal(
+            mcp_client_receive_too_long(wire.client, span_make(guarded.p, guarded.n), wire.now_ms),
+            0);
+        wire_drain(&wire);
+        guard_free(&guarded);
+        assert_int_equal(mcp_client_n_skipped(wire.client), cases[i].events[0] == '\0');
+        events(&wire, cases[i].events);
+        wire_deinit(&wire);
+    }
+}
+
+static void limit_of_the_session_itself_says_the_same(void **state)
 {
     Wire wire;
 
@@ -393,8 +601,7 @@ static void message_that_is_too_long_is_skipped(void **state)
     wire.config.max_message_bytes = 40;
     wire_start(&wire);
     says(&wire, WELCOME(1, "2025-11-25"));
-    events(&wire, "");
-    assert_int_equal(mcp_client_n_skipped(wire.client), 1);
+    events(&wire, "FAILED the server's answer to initialize is longer than allowed\n");
     wire_deinit(&wire);
 }
 
@@ -536,7 +743,12 @@ int main(void)
         cmocka_unit_test(subscription_has_no_deadline_and_may_be_ended_by_the_server),
         cmocka_unit_test(our_notifications_go_to_legacy_servers_only),
         cmocka_unit_test(open_requests_are_bounded),
-        cmocka_unit_test(message_that_is_too_long_is_skipped),
+        cmocka_unit_test(answers_that_cannot_be_used_end_their_request_alone),
+        cmocka_unit_test(message_that_may_have_been_any_answer_ends_all_that_wait),
+        cmocka_unit_test(call_that_waits_for_a_person_is_not_ended_by_a_lost_answer),
+        cmocka_unit_test(answer_that_is_nested_too_deep_ends_its_request),
+        cmocka_unit_test(answer_that_is_too_long_ends_what_its_beginning_names),
+        cmocka_unit_test(limit_of_the_session_itself_says_the_same),
         cmocka_unit_test(request_that_cannot_be_sent_is_not_open),
         cmocka_unit_test(steady_traffic_allocates_nothing),
         cmocka_unit_test(every_failing_allocation_is_survived),

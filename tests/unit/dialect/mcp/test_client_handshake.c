@@ -347,6 +347,51 @@ static void refused_or_senseless_initialize_ends_the_session(void **state)
     wire_deinit(&wire);
 }
 
+static void handshake_answer_that_cannot_be_used_is_not_waited_for(void **state)
+{
+    static const char *const both = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"error\":{}}";
+    Wire wire;
+
+    (void)state;
+    wire_init(&wire, MCP_CLIENT_AUTO);
+    wire_start(&wire);
+    bytes_clear(&wire.sent);
+    says(&wire, both);
+    sent(&wire, INITIALIZE(2));
+    says(&wire, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"protocolVersion\":\"\xFF\"}}");
+    events(&wire, "FAILED the server's answer to initialize is not JSON\n");
+    wire_deinit(&wire);
+
+    wire_init(&wire, MCP_CLIENT_MODERN);
+    wire_start(&wire);
+    says(&wire, both);
+    events(&wire, "FAILED the server's answer to server/discover has both a result and an error\n");
+    wire_deinit(&wire);
+
+    wire_init(&wire, MCP_CLIENT_LEGACY);
+    wire_start(&wire);
+    says(&wire, "{oh, well");
+    events(&wire, "FAILED the server's answer to initialize is not JSON\n");
+    wire_deinit(&wire);
+}
+
+/* Servers print what they are made of when they start; the probe has a short deadline anyway. */
+static void stray_object_during_the_probe_is_skipped(void **state)
+{
+    Wire wire;
+
+    (void)state;
+    wire_init(&wire, MCP_CLIENT_AUTO);
+    wire_start(&wire);
+    (void)asks_for(&wire, "tools/list", "");
+    says(&wire, "{ port: 3000 }");
+    events(&wire, "");
+    assert_int_equal(mcp_client_n_skipped(wire.client), 1);
+    says(&wire, DISCOVERED(1));
+    events(&wire, "READY 2026-07-28\n");
+    wire_deinit(&wire);
+}
+
 static void capabilities_say_what_can_be_answered(void **state)
 {
     static const struct {
@@ -466,6 +511,8 @@ int main(void)
         cmocka_unit_test(legacy_mode_does_not_probe),
         cmocka_unit_test(version_that_is_unknown_ends_the_session),
         cmocka_unit_test(refused_or_senseless_initialize_ends_the_session),
+        cmocka_unit_test(handshake_answer_that_cannot_be_used_is_not_waited_for),
+        cmocka_unit_test(stray_object_during_the_probe_is_skipped),
         cmocka_unit_test(capabilities_say_what_can_be_answered),
         cmocka_unit_test(identity_is_told_as_far_as_the_revision_knows_it),
         cmocka_unit_test(legacy_server_is_told_the_log_level),
