@@ -4,7 +4,7 @@
 find_package(Threads REQUIRED)
 include(CMakePackageConfigHelpers)
 
-set(TW_PUBLIC_HEADERS api.h call.h client.h error.h json.h server.h toolwire.h version.h)
+set(TW_PUBLIC_HEADERS api.h call.h client.h error.h host.h json.h server.h toolwire.h version.h)
 list(TRANSFORM TW_PUBLIC_HEADERS PREPEND ${PROJECT_SOURCE_DIR}/include/toolwire/)
 
 # The version is written down twice, since headers are not made at build time.
@@ -83,7 +83,8 @@ target_include_directories(toolwire_static INTERFACE
 # ---- installation ----
 
 set(tw_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/toolwire)
-configure_file(${PROJECT_SOURCE_DIR}/packaging/toolwire.pc.in toolwire.pc @ONLY)
+include(${PROJECT_SOURCE_DIR}/packaging/pkgconfig.cmake)
+tw_write_pkgconfig()
 configure_package_config_file(${PROJECT_SOURCE_DIR}/packaging/toolwireConfig.cmake.in toolwireConfig.cmake
     INSTALL_DESTINATION ${tw_package_dir})
 write_basic_package_version_file(toolwireConfigVersion.cmake COMPATIBILITY SameMinorVersion)

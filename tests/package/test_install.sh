@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The library as others get it: installed into a new place, found by pkg-config and by CMake; every example
-# is built both ways and used. The build folder must be built already.
+# The library as others get it: installed into two new places, one of them moved afterwards, found by pkg-config
+# and by CMake; every example is built both ways and used. The build folder must be built already.
 #
 #   test_install.sh CC BUILD
 set -euo pipefail
@@ -12,16 +12,30 @@ trap 'rm -rf "$work"' EXIT
 n_run=0
 n_failed=0
 
-# Only the library: the program may not be built yet.
-prefix=$work/prefix
-cmake --build "$build" --target toolwire_shared toolwire_static >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
-cmake -DCMAKE_INSTALL_PREFIX="$prefix" -P "$build/src/api/cmake_install.cmake" >"$work/log" 2>&1 ||
-    { cat "$work/log"; exit 1; }
+# install_into PREFIX: only the library, since the program may not be built yet.
+install_into() {
+    cmake --install "$build/src/api" --prefix "$1" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+}
 
-libdir=$(dirname "$(find "$prefix" -name libtoolwire.a)")
-# The build's prefix is another one; pkg-config moves the paths to where the file lies.
-export PKG_CONFIG_PATH=$libdir/pkgconfig
-pc() { pkg-config --define-variable=prefix="$prefix" "$@" toolwire; }
+# libdir_of PREFIX
+libdir_of() { dirname "$(find "$1" -name libtoolwire.a)"; }
+
+# pc_in PREFIX OPTION…: what pkg-config says of the library there.
+pc_in() {
+    local where=$1
+    shift
+    PKG_CONFIG_PATH=$(libdir_of "$where")/pkgconfig pkg-config "$@" toolwire
+}
+
+# Neither place is the one that the build was configured for; the second one is moved afterwards.
+prefix=$work/prefix
+moved=$work/far/away/moved
+cmake --build "$build" --target toolwire_shared toolwire_static >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+install_into "$prefix"
+install_into "$work/second"
+mkdir -p "$(dirname "$moved")"
+mv "$work/second" "$moved"
+libdir=$(libdir_of "$prefix")
 strict=(-std=c17 -Wall -Wextra -Wpedantic -Werror)
 
 # expect NAME TEXT OUTPUT
@@ -89,9 +103,9 @@ use() {
 }
 
 examples=(hello_server async_tool ask_input client)
-read -ra cflags <<<"$(pc --cflags)"
-read -ra libs <<<"$(pc --libs)"
-read -ra static_libs <<<"$(pc --static --libs)"
+read -ra cflags <<<"$(pc_in "$prefix" --cflags)"
+read -ra libs <<<"$(pc_in "$prefix" --libs)"
+read -ra static_libs <<<"$(pc_in "$prefix" --static --libs)"
 
 mkdir "$work/pc" "$work/static"
 for example in "${examples[@]}"; do
@@ -106,6 +120,51 @@ expect "the archive needs no library of ours" none \
     "$(ldd "$work/static/hello_server" | grep libtoolwire || echo none)"
 use "$work/pc"
 use "$work/static"
+
+# same_folder NAME EXPECTED FOUND: two ways to write one folder that is there.
+same_folder() {
+    expect "$1" "<$2>" "<$(realpath -e "$3" 2>&1)>"
+}
+
+# What was installed is found where it is now, and only there.
+for where in "$prefix" "$moved"; do
+    same_folder "$where: prefix" "$where" "$(pc_in "$where" --variable=prefix)"
+    same_folder "$where: libdir" "$(libdir_of "$where")" "$(pc_in "$where" --variable=libdir)"
+    same_folder "$where: includedir" "$where/include" "$(pc_in "$where" --variable=includedir)"
+done
+mkdir "$work/pc_moved"
+read -ra moved_flags <<<"$(pc_in "$moved" --cflags --libs)"
+"$cc" "${strict[@]}" "$top/examples/library/hello_server.c" -o "$work/pc_moved/hello_server" -pthread \
+    "${moved_flags[@]}" "-Wl,-rpath,$(libdir_of "$moved")"
+expect "the moved library is used" "$moved" "$(ldd "$work/pc_moved/hello_server")"
+
+# The .pc file for every kind of library folder: installed like the library's, beside an empty header folder.
+mkdir "$work/layout"
+cat >"$work/layout/CMakeLists.txt" <<END
+cmake_minimum_required(VERSION 3.25)
+project(layout VERSION 1.2.3 LANGUAGES NONE)
+include("$top/packaging/pkgconfig.cmake")
+tw_write_pkgconfig()
+install(FILES \${CMAKE_CURRENT_BINARY_DIR}/toolwire.pc DESTINATION \${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(DIRECTORY DESTINATION \${CMAKE_INSTALL_INCLUDEDIR}/toolwire)
+END
+# layout NAME LIBDIR INCLUDEDIR: configured and installed below $work/NAME, which is then given another name.
+layout() {
+    local now=$work/$1.moved pcdir
+    cmake -S "$work/layout" -B "$work/$1.build" -DCMAKE_INSTALL_PREFIX="$work/$1" -DCMAKE_INSTALL_LIBDIR="$2" \
+        -DCMAKE_INSTALL_INCLUDEDIR="$3" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+    cmake --install "$work/$1.build" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+    mv "$work/$1" "$now"
+    pcdir=$(dirname "$(find "$now" -name toolwire.pc)")
+    same_folder "$1: prefix" "$now" "$(PKG_CONFIG_PATH=$pcdir pkg-config --variable=prefix toolwire)"
+    same_folder "$1: libdir" "$(dirname "$pcdir")" "$(PKG_CONFIG_PATH=$pcdir pkg-config --variable=libdir toolwire)"
+    same_folder "$1: includedir" "$now/include" \
+        "$(PKG_CONFIG_PATH=$pcdir pkg-config --variable=includedir toolwire)"
+}
+layout plain lib include
+layout multiarch lib/x86_64-linux-gnu include
+layout absolute "$work/absolute/lib/x86_64-linux-gnu" "$work/absolute/include"
+layout mixed lib64 "$work/mixed/include"
 
 # A C++ program links what a C program links.
 cxx=$(command -v g++ || command -v clang++)
@@ -145,7 +204,7 @@ cmake -S "$work/with_static" -B "$work/with_static/build" -DCMAKE_PREFIX_PATH="$
 cmake --build "$work/with_static/build" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 expect "toolwire::static" 'Hello, world!' "$(talk "$work/with_static/build/hello_server" \
     '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"greet",'"$modern"'}}')"
-expect "the version" 0.1.0 "$(pc --modversion)"
+expect "the version" 0.1.0 "$(pc_in "$prefix" --modversion)"
 
 echo "$n_run checks, $n_failed failed"
 [ $n_failed -eq 0 ]
