@@ -1,4 +1,4 @@
-/* Counts the allocations of a program that it is preloaded into; bench_stdio reads the count while
+/* Counts the allocations of a program that it is preloaded into; the driver reads the count while
  * the program runs.
  *
  * The count lies in a page that both share: the descriptor in BENCH_ALLOC_FD, mapped before main.

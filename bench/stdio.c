@@ -1,118 +1,101 @@
 /* bench_stdio: `toolwire serve --diagnostics --rate off` on two pipes, beside what such pipes can
- * do at all and beside the official TypeScript server, in one run.
- *
- *     bench_stdio [--toolwire PATH] [--row NAME[,NAME…]] [--only PEER[,PEER…]] [--rounds N]
- *                 [--round-ms N] [--calls N] [--json FILE] [--no-spin]
+ * do at all and beside the official TypeScript server, in one run. Options: driver.h.
  *
  * The floor echoes the bytes of the same requests without looking at them (`floor`), or only scans
- * them for id and message (`floor mcp`, for comparison). All peers get the same system calls from
- * the driver: the whole message is written, then bytes are read until the newline. Rounds of all
- * peers alternate and medians count; a ratio is the median of the ratios of each round, so that a
- * slow minute of the machine hits both sides. Nothing here fails because of a figure.
+ * them for id and message (`floor-mcp`, for comparison).
  */
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/compiler.h"
-#include "stdio_peer.h"
-#include "stdio_report.h"
-#include "stdio_rows.h"
+#include "base/limits.h"
+#include "driver.h"
+#include "peer.h"
+#include "report.h"
+#include "rows.h"
 
-typedef struct Options {
-    const char *toolwire;
-    const char *rows;  /* NULL: all */
-    const char *peers; /* NULL: all */
-    const char *json;
-    unsigned long n_rounds;
-    unsigned long round_ms;
-    unsigned long n_calls;
-    bool spin;
-} Options;
+#define STARTS      50
+#define NODE_STARTS 5
 
-static _Noreturn void wrong_use(const char *what)
+static const char *const empty_argv[] = {BENCH_EMPTY, NULL};
+static const PeerProgram empty = {.name = "empty", .argv = empty_argv};
+
+static void report_start(Report *report, const PeerProgram *program, const char *era,
+                         double *samples, double *ratios, size_t n)
 {
-    (void)fprintf(stderr,
-                  "bench_stdio: %s\nusage: bench_stdio [--toolwire PATH] [--row NAME[,NAME...]] "
-                  "[--only PEER[,PEER...]] [--rounds N] [--round-ms N] [--calls N] [--json FILE] "
-                  "[--no-spin]\npeers: floor (always), floor-mcp, toolwire, ts-v2\nrows:",
-                  what);
-    for (size_t i = 0; i < n_rows; i++) {
-        (void)fprintf(stderr, " %s", rows[i].name);
-    }
-    (void)fprintf(stderr, "\n");
-    exit(2);
+    bool is_ours = program->is_ours;
+    ReportFigure figures[] = {
+        {.name = "p50_ms", .value = row_median(samples, n), .decimals = 3},
+        {.name = "x_empty",
+         .value = row_median(ratios, n),
+         .decimals = 2,
+         .goal = is_ours ? REPORT_GOAL_AT_MOST : REPORT_GOAL_NONE,
+         .limit = 2},
+    };
+
+    report_line(report, program->name, era, figures, TW_ARRAY_SIZE(figures));
 }
 
-static unsigned long parse_number(const char *text, unsigned long max)
+/* Each start follows one of the empty program, which it is compared with. */
+static void measure_starts(const PeerProgram *program, PeerEra era, const PeerTraffic *t,
+                           Report *report)
 {
-    char *end;
-    unsigned long n = strtoul(text, &end, 10);
+    double samples[STARTS];
+    double ratios[STARTS];
+    size_t n = program->is_node ? NODE_STARTS : STARTS;
 
-    if (*text < '0' || *text > '9' || *end != '\0' || n == 0 || n > max) {
-        wrong_use(text);
+    for (size_t i = 0; i < n; i++) {
+        double empty_ms;
+
+        peer_watchdog();
+        peer_place(PEER_PLACE_LAST_CORE);
+        empty_ms = (double)peer_empty_time(&empty) / 1e6;
+        peer_place(program->is_node ? PEER_PLACE_ANYWHERE : PEER_PLACE_LAST_CORE);
+        samples[i] = program == &empty ? empty_ms : (double)peer_start_time(program, era, t) / 1e6;
+        ratios[i] = samples[i] / empty_ms;
     }
-    return n;
+    report_start(report, program, program == &empty ? "" : peer_era_name(era), samples, ratios, n);
 }
 
-static void parse_options(Options *o, int argc, char **argv)
+static void run_start(const Row *row, const RowSetup *setup, Report *report)
 {
-    *o = (Options){.toolwire = BENCH_TOOLWIRE,
-                   .n_rounds = 9,
-                   .round_ms = 100,
-                   .n_calls = 1000000,
-                   .spin = true};
-    for (int i = 1; i < argc; i++) {
-        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+    measure_starts(&empty, PEER_ERA_LEGACY, NULL, report);
+    for (PeerEra era = 0; era < PEER_N_ERAS; era++) {
+        PeerTraffic t;
 
-        if (strcmp(argv[i], "--no-spin") == 0) {
-            o->spin = false;
-            continue;
+        peer_traffic_init(&t, era, row->size, setup->depth);
+        for (size_t i = 0; i < setup->n_programs; i++) {
+            measure_starts(&setup->programs[i], era, &t, report);
         }
-        if (value == NULL) {
-            wrong_use(argv[i]);
-        } else if (strcmp(argv[i], "--toolwire") == 0) {
-            o->toolwire = value;
-        } else if (strcmp(argv[i], "--row") == 0) {
-            o->rows = value;
-        } else if (strcmp(argv[i], "--only") == 0) {
-            o->peers = value;
-        } else if (strcmp(argv[i], "--json") == 0) {
-            o->json = value;
-        } else if (strcmp(argv[i], "--rounds") == 0) {
-            o->n_rounds = parse_number(value, ROW_MAX_ROUNDS);
-        } else if (strcmp(argv[i], "--round-ms") == 0) {
-            o->round_ms = parse_number(value, 10000);
-        } else if (strcmp(argv[i], "--calls") == 0) {
-            o->n_calls = parse_number(value, 1000000000);
-        } else {
-            wrong_use(argv[i]);
-        }
-        i++;
+        peer_traffic_deinit(&t);
     }
 }
 
-/* Is the name one of those between commas? No list holds every name. */
-static bool is_listed(const char *list, const char *name)
-{
-    size_t n = strlen(name);
+#define ROUND_TRIP "round trip, driver and server on one core, argument of "
+#define PIPELINED  "128 in flight (32 MB at most), driver and server on two cores, argument of "
+#define ALLOCS     "allocations in the second half of the calls, argument of "
 
-    for (const char *p = list; p != NULL;) {
-        const char *comma = strchr(p, ',');
-        size_t n_item = comma == NULL ? strlen(p) : (size_t)(comma - p);
-
-        if (n_item == n && memcmp(p, name, n) == 0) {
-            return true;
-        }
-        p = comma == NULL ? NULL : comma + 1;
-    }
-    return list == NULL;
-}
+static const Row rows[] = {
+    {"rtt-100", ROUND_TRIP "100 B", row_round_trip, .size = 100, .ratio_goal = 1.3},
+    {"rtt-1k", ROUND_TRIP "1 KB", row_round_trip, .size = 1000, .ratio_goal = 1.3},
+    {"rtt-64k", ROUND_TRIP "64 KB", row_round_trip, .size = 64000, .ratio_goal = 1.3},
+    {"rtt-1m", ROUND_TRIP "almost 1 MiB", row_round_trip, .size = PEER_SIZE_MAX, .ratio_goal = 1.4},
+    {"pipe-100", PIPELINED "100 B", row_pipelined, .size = 100},
+    {"pipe-1k", PIPELINED "1 KB", row_pipelined, .size = 1000, .ratio_goal = 0.5, .cpu_goal = 2},
+    {"pipe-64k", PIPELINED "64 KB", row_pipelined, .size = 64000},
+    {"pipe-1m", PIPELINED "almost 1 MiB", row_pipelined, .size = PEER_SIZE_MAX, .ratio_goal = 0.7},
+    {"start", "spawn to first answer, beside spawn to end of an empty C program, one core",
+     run_start, .size = 100},
+    {"memory", "resident after the first answer, and growth under 1 KB calls, 128 in flight",
+     row_memory, .size = 1000, .rss_goal_mib = 4},
+    {"allocs-1k", ALLOCS "1 KB, one after another", row_allocs, .size = 1000},
+    {"allocs-1k-pipe", ALLOCS "1 KB, 128 in flight", row_allocs, .size = 1000, .pipelined = true},
+    {"allocs-64k", ALLOCS "64 KB, one after another", row_allocs, .size = 64000},
+    {"allocs-1m", ALLOCS "almost 1 MiB, one after another", row_allocs, .size = PEER_SIZE_MAX},
+};
 
 /* The floor first. */
-static size_t choose_programs(const Options *o, PeerProgram *programs)
+static size_t choose_programs(const char *program, const char *only, PeerProgram *programs)
 {
     static const char *const floor[] = {BENCH_FLOOR, NULL};
     static const char *const floor_mcp[] = {BENCH_FLOOR, "--mcp", NULL};
@@ -121,72 +104,32 @@ static size_t choose_programs(const Options *o, PeerProgram *programs)
     static const char *toolwire[] = {NULL, "serve", "--diagnostics", "--rate", "off", NULL};
     size_t n = 0;
 
-    toolwire[0] = o->toolwire;
+    toolwire[0] = program;
     programs[n++] = (PeerProgram){.name = "floor", .argv = floor, .is_echo = true};
-    if (is_listed(o->peers, "floor-mcp")) {
+    if (driver_is_listed(only, "floor-mcp")) {
         programs[n++] = (PeerProgram){.name = "floor-mcp", .argv = floor_mcp, .is_scan = true};
     }
-    if (is_listed(o->peers, "toolwire")) {
+    if (driver_is_listed(only, "toolwire")) {
         programs[n++] = (PeerProgram){.name = "toolwire", .argv = toolwire, .is_ours = true};
     }
-    if (is_listed(o->peers, "ts-v2") && peer_program_succeeds(node_check)) {
+    if (driver_is_listed(only, "ts-v2") && peer_program_succeeds(node_check)) {
         programs[n++] = (PeerProgram){.name = "ts-v2", .argv = node, .is_node = true};
-    } else if (is_listed(o->peers, "ts-v2")) {
+    } else if (driver_is_listed(only, "ts-v2")) {
         printf("ts-v2: skipped, because node or @modelcontextprotocol/server is not installed "
                "(npm ci)\n");
     }
     return n;
 }
 
-static void check_row_names(const char *list)
-{
-    size_t n_found = 0;
-    size_t n_asked = 1;
-
-    for (const char *p = list; p != NULL && *p != '\0'; p++) {
-        n_asked += *p == ',';
-    }
-    for (size_t i = 0; i < n_rows; i++) {
-        n_found += is_listed(list, rows[i].name);
-    }
-    if (list != NULL && n_found != n_asked) {
-        wrong_use("--row names a row that is not there");
-    }
-}
-
 int main(int argc, char **argv)
 {
-    static const char *const empty_argv[] = {BENCH_EMPTY, NULL};
-    const PeerProgram empty = {.name = "empty", .argv = empty_argv};
-    static Report report;
-    PeerProgram programs[4];
-    Options o;
-    RowSetup setup;
+    static const Driver driver = {.title = "stdio",
+                                  .peers = "floor (always), floor-mcp, toolwire, ts-v2",
+                                  .rows = rows,
+                                  .n_rows = TW_ARRAY_SIZE(rows),
+                                  .depth = LIMIT_CALLS_IN_FLIGHT,
+                                  .n_calls = 1000000,
+                                  .choose = choose_programs};
 
-    parse_options(&o, argc, argv);
-    check_row_names(o.rows);
-    (void)signal(SIGPIPE, SIG_IGN);
-    if (o.json != NULL && (report.json = fopen(o.json, "w")) == NULL) {
-        perror(o.json);
-        return 1;
-    }
-    setup = (RowSetup){.programs = programs,
-                       .n_programs = choose_programs(&o, programs),
-                       .empty = &empty,
-                       .n_rounds = o.n_rounds,
-                       .round_ns = o.round_ms * 1000000u,
-                       .n_calls = o.n_calls};
-    if (o.spin) {
-        peer_keep_awake();
-    }
-    printf("stdio: medians of %lu interleaved rounds of %lu ms; cores %s\n", o.n_rounds, o.round_ms,
-           o.spin ? "kept awake" : "left alone");
-    for (size_t i = 0; i < n_rows; i++) {
-        if (is_listed(o.rows, rows[i].name)) {
-            report_row(&report, rows[i].name, rows[i].what);
-            rows[i].run(&rows[i], &setup, &report);
-        }
-    }
-    report_summary(&report);
-    return report.json != NULL && fclose(report.json) != 0;
+    return driver_run(&driver, argc, argv);
 }

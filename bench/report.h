@@ -1,5 +1,5 @@
-/* bench/stdio_report.h: what bench_stdio prints: a table for people, JSON lines for programs, and
- * which goals are met. */
+/* bench/report.h: what a driver prints: a table for people, JSON lines for programs, and which
+ * goals are met. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* The part of stdio_peer.h that asks the kernel: cores, CPU time, memory. */
+/* The part of peer.h that asks the kernel: cores, CPU time, memory. */
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "stdio_peer.h"
+#include "peer.h"
 
 #define WATCHDOG_S 120
 
@@ -146,7 +146,7 @@ void peer_keep_awake(void)
 
 static void on_alarm(int signal)
 {
-    static const char text[] = "bench_stdio: no answer for two minutes\n";
+    static const char text[] = "bench: no answer for two minutes\n";
 
     (void)signal;
     (void)!write(STDERR_FILENO, text, sizeof(text) - 1);

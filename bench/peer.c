@@ -1,4 +1,4 @@
-#include "stdio_peer.h"
+#include "peer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,7 +16,6 @@
 
 /* What the driver may have on the way, so that 1 MiB requests do not fill the machine. */
 #define IN_FLIGHT_BYTES ((size_t)32 * 1000 * 1000)
-#define IN_FLIGHT       ((size_t)LIMIT_CALLS_IN_FLIGHT)
 #define BUFFER_BYTES    ((size_t)4 * 1024 * 1024)
 #define BELOW_LIMIT     ((size_t)64) /* the largest request is so much shorter than the limit */
 #define MAX_ARGUMENTS   8
@@ -26,14 +26,21 @@
 #define CALL                                                                                       \
     ",\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"arguments\":{\"message\":\""
 #define VERSION "\"version\":\"1.0.0\"}"
+#define META                                                                                       \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","                       \
+    "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"bench\"," VERSION ","                      \
+    "\"io.modelcontextprotocol/clientCapabilities\":{}}"
 
 static const char *const era_names[PEER_N_ERAS] = {"2025-11-25", "2026-07-28"};
 
 static const char *const call_tails[PEER_N_ERAS] = {
     "\"}}}\n",
-    "\"},\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
-    "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"bench\"," VERSION ","
-    "\"io.modelcontextprotocol/clientCapabilities\":{}}}}\n",
+    "\"}," META "}}\n",
+};
+
+static const char *const list_tools[PEER_N_ERAS] = {
+    "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}\n",
+    "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{" META "}}\n",
 };
 
 static const char initialize[] =
@@ -51,7 +58,7 @@ const char *peer_era_name(PeerEra era)
 
 _Noreturn void peer_die(const char *who, const char *what)
 {
-    (void)fprintf(stderr, "bench_stdio: %s: %s\n", who, what);
+    (void)fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, who, what);
     exit(1);
 }
 
@@ -100,7 +107,7 @@ static char *put_message(char *p, PeerEra era, size_t id, size_t size)
     return put(p, call_tails[era]);
 }
 
-void peer_traffic_init(PeerTraffic *t, PeerEra era, size_t size)
+void peer_traffic_init(PeerTraffic *t, PeerEra era, size_t size, size_t depth)
 {
     size_t n_envelope = strlen(HEAD) + ID_DIGITS + strlen(CALL) + strlen(call_tails[era]);
     char *p;
@@ -110,7 +117,7 @@ void peer_traffic_init(PeerTraffic *t, PeerEra era, size_t size)
     }
     *t = (PeerTraffic){.n_message = n_envelope + size};
     t->depth = IN_FLIGHT_BYTES / t->n_message;
-    t->depth = t->depth < IN_FLIGHT ? t->depth : IN_FLIGHT;
+    t->depth = t->depth < depth ? t->depth : depth;
     /* One more than can be in flight: an id is used again only after its answer. */
     t->n_messages = t->depth + 1;
     t->block = allocate(t->n_messages * t->n_message);
@@ -205,14 +212,21 @@ void peer_start(Peer *peer, const PeerProgram *program, PeerEra era, int alloc_f
     free(environment);
 }
 
-void peer_stop(Peer *peer)
+/* No more input, and what it still writes is dropped. */
+static void close_pipes(Peer *peer)
 {
     (void)close(peer->to);
     while (read(peer->from, peer->buffer, BUFFER_BYTES) > 0) {
     }
     (void)close(peer->from);
-    (void)waitpid(peer->pid, NULL, 0);
     free(peer->buffer);
+    peer->buffer = NULL;
+}
+
+void peer_stop(Peer *peer)
+{
+    close_pipes(peer);
+    (void)waitpid(peer->pid, NULL, 0);
     *peer = (Peer){.to = -1, .from = -1};
 }
 
@@ -275,10 +289,11 @@ static size_t exchange(const Peer *peer, const char *p, size_t n)
     }
 }
 
-static void bad_answer(const Peer *peer, size_t n, const char *why)
+static _Noreturn void bad_answer(const Peer *peer, size_t n, const char *why)
 {
-    (void)fprintf(stderr, "bench_stdio: %s (%s): %s: %.*s\n", peer->program->name,
-                  peer_era_name(peer->era), why, n < 300 ? (int)n : 300, peer->buffer);
+    (void)fprintf(stderr, "%s: %s (%s): %s: %.*s\n", program_invocation_short_name,
+                  peer->program->name, peer_era_name(peer->era), why, n < 300 ? (int)n : 300,
+                  peer->buffer);
     exit(1);
 }
 
@@ -396,6 +411,30 @@ uint64_t peer_start_time(const PeerProgram *program, PeerEra era, const PeerTraf
     }
     peer_stop(&peer);
     return end - start;
+}
+
+PeerStartCpu peer_start_cpu(const PeerProgram *program, PeerEra era, const char *wanted)
+{
+    const char *request = list_tools[era];
+    PeerStartCpu cpu;
+    struct rusage used;
+    Peer peer;
+    size_t n;
+
+    peer_start(&peer, program, era, -1);
+    peer_open(&peer);
+    n = exchange(&peer, request, strlen(request));
+    cpu.to_list = peer_cpu_ns(&peer);
+    if (memmem(peer.buffer, n, wanted, strlen(wanted)) == NULL) {
+        bad_answer(&peer, n, "a list without the last tool");
+    }
+    close_pipes(&peer);
+    if (wait4(peer.pid, NULL, 0, &used) != peer.pid) {
+        die_errno(program->name);
+    }
+    cpu.to_end = (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000000u +
+                 (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000u;
+    return cpu;
 }
 
 uint64_t peer_empty_time(const PeerProgram *program)

@@ -1,4 +1,4 @@
-#include "stdio_rows.h"
+#include "rows.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -12,15 +12,12 @@
 #define MAX_PEERS       8
 #define MAX_SAMPLES     ((size_t)1 << 16)
 #define WARM_UP_NS      50000000u
-#define NODE_WARM_UP_NS 1000000000u /* until most of it is compiled */
-#define STARTS          50
-#define NODE_STARTS     5
+#define NODE_WARM_UP_NS 1000000000u     /* until most of it is compiled */
 #define ALLOC_CALLS     ((size_t)20000) /* twice; of 1 KB, fewer of larger ones */
 #define ALLOC_BYTES     ((size_t)256 * 1000 * 1000)
 #define MEMORY_STEPS    10
 #define NODE_SHARE      50 /* of the calls of the memory row, node gets the fiftieth part */
 #define MEBIBYTE        1048576.0
-#define RSS_GOAL_MIB    4.0
 /* What resident memory may grow between a tenth of the calls and all of them: the kernel counts
  * pages, and a stack may touch one more. A leak of one byte in ten calls is more than this. */
 #define GROWTH_GOAL_KIB 64.0
@@ -56,7 +53,7 @@ static double quantile(double *values, size_t n, double q)
     return values[(size_t)((double)(n - 1) * q + 0.5)];
 }
 
-static double median(double *values, size_t n)
+double row_median(double *values, size_t n)
 {
     return quantile(values, n, 0.5);
 }
@@ -74,7 +71,7 @@ static Field *field_new(const RowSetup *setup, size_t size, PeerPlace driver)
     for (PeerEra era = 0; era < PEER_N_ERAS; era++) {
         size_t floor = field->n;
 
-        peer_traffic_init(&field->traffic[era], era, size);
+        peer_traffic_init(&field->traffic[era], era, size, setup->depth);
         for (size_t i = 0; i < setup->n_programs && field->n < MAX_PEERS; i++) {
             Entry *e = &field->entries[field->n++];
             bool is_free;
@@ -123,7 +120,7 @@ static void round_trips(Entry *e, size_t round, uint64_t round_ns)
     e->second[round] = quantile(samples, n, 0.99);
 }
 
-static void run_round_trip(const Row *row, const RowSetup *setup, Report *report)
+void row_round_trip(const Row *row, const RowSetup *setup, Report *report)
 {
     Field *field = field_new(setup, row->size, PEER_PLACE_LAST_CORE);
 
@@ -143,10 +140,10 @@ static void run_round_trip(const Row *row, const RowSetup *setup, Report *report
         Entry *e = &field->entries[i];
         bool judged = e->peer.program->is_ours && row->ratio_goal > 0;
         ReportFigure figures[] = {
-            {.name = "p50_us", .value = median(e->first, setup->n_rounds), .decimals = 2},
-            {.name = "p99_us", .value = median(e->second, setup->n_rounds), .decimals = 2},
+            {.name = "p50_us", .value = row_median(e->first, setup->n_rounds), .decimals = 2},
+            {.name = "p99_us", .value = row_median(e->second, setup->n_rounds), .decimals = 2},
             {.name = "x_floor",
-             .value = median(e->ratio, setup->n_rounds),
+             .value = row_median(e->ratio, setup->n_rounds),
              .decimals = 2,
              .goal = judged ? REPORT_GOAL_AT_MOST : REPORT_GOAL_NONE,
              .limit = row->ratio_goal},
@@ -173,17 +170,17 @@ static void pipeline(Entry *e, size_t round, uint64_t round_ns)
 static void report_pipelined(const Row *row, size_t n_rounds, Entry *e, Report *report)
 {
     bool is_ours = e->peer.program->is_ours;
-    double rate = median(e->first, n_rounds);
+    double rate = row_median(e->first, n_rounds);
     ReportFigure figures[] = {
         {.name = "calls_per_s", .value = rate},
         {.name = "MB_per_s", .value = rate * (double)e->traffic->n_message / 1e6},
         {.name = "x_floor",
-         .value = median(e->ratio, n_rounds),
+         .value = row_median(e->ratio, n_rounds),
          .decimals = 2,
          .goal = is_ours && row->ratio_goal > 0 ? REPORT_GOAL_AT_LEAST : REPORT_GOAL_NONE,
          .limit = row->ratio_goal},
         {.name = "cpu_us",
-         .value = median(e->second, n_rounds),
+         .value = row_median(e->second, n_rounds),
          .decimals = 2,
          .goal = is_ours && row->cpu_goal > 0 ? REPORT_GOAL_AT_MOST : REPORT_GOAL_NONE,
          .limit = row->cpu_goal},
@@ -193,7 +190,7 @@ static void report_pipelined(const Row *row, size_t n_rounds, Entry *e, Report *
                 TW_ARRAY_SIZE(figures));
 }
 
-static void run_pipelined(const Row *row, const RowSetup *setup, Report *report)
+void row_pipelined(const Row *row, const RowSetup *setup, Report *report)
 {
     Field *field = field_new(setup, row->size, PEER_PLACE_FIRST_CORE);
 
@@ -215,61 +212,8 @@ static void run_pipelined(const Row *row, const RowSetup *setup, Report *report)
     field_free(field);
 }
 
-static void report_start(Report *report, const PeerProgram *program, const char *era,
-                         double *samples, double *ratios, size_t n)
-{
-    bool is_ours = program->is_ours;
-    ReportFigure figures[] = {
-        {.name = "p50_ms", .value = median(samples, n), .decimals = 3},
-        {.name = "x_empty",
-         .value = median(ratios, n),
-         .decimals = 2,
-         .goal = is_ours ? REPORT_GOAL_AT_MOST : REPORT_GOAL_NONE,
-         .limit = 2},
-    };
-
-    report_line(report, program->name, era, figures, TW_ARRAY_SIZE(figures));
-}
-
-/* Each start follows one of the empty program, which it is compared with. */
-static void measure_starts(const RowSetup *setup, const PeerProgram *program, PeerEra era,
-                           const PeerTraffic *t, Report *report)
-{
-    double samples[STARTS];
-    double ratios[STARTS];
-    size_t n = program->is_node ? NODE_STARTS : STARTS;
-
-    for (size_t i = 0; i < n; i++) {
-        double empty;
-
-        peer_watchdog();
-        peer_place(PEER_PLACE_LAST_CORE);
-        empty = (double)peer_empty_time(setup->empty) / 1e6;
-        peer_place(program->is_node ? PEER_PLACE_ANYWHERE : PEER_PLACE_LAST_CORE);
-        samples[i] =
-            program == setup->empty ? empty : (double)peer_start_time(program, era, t) / 1e6;
-        ratios[i] = samples[i] / empty;
-    }
-    report_start(report, program, program == setup->empty ? "" : peer_era_name(era), samples,
-                 ratios, n);
-}
-
-static void run_start(const Row *row, const RowSetup *setup, Report *report)
-{
-    measure_starts(setup, setup->empty, PEER_ERA_LEGACY, NULL, report);
-    for (PeerEra era = 0; era < PEER_N_ERAS; era++) {
-        PeerTraffic t;
-
-        peer_traffic_init(&t, era, row->size);
-        for (size_t i = 0; i < setup->n_programs; i++) {
-            measure_starts(setup, &setup->programs[i], era, &t, report);
-        }
-        peer_traffic_deinit(&t);
-    }
-}
-
-static void measure_memory(const RowSetup *setup, const PeerProgram *program, PeerEra era,
-                           const PeerTraffic *t, Report *report)
+static void measure_memory(const Row *row, const RowSetup *setup, const PeerProgram *program,
+                           const PeerTraffic *t, PeerEra era, Report *report)
 {
     size_t n_calls = (program->is_node ? setup->n_calls / NODE_SHARE : setup->n_calls);
     size_t n_step = n_calls / MEMORY_STEPS > 0 ? n_calls / MEMORY_STEPS : 1;
@@ -298,8 +242,8 @@ static void measure_memory(const RowSetup *setup, const PeerProgram *program, Pe
         {.name = "start_MiB",
          .value = (double)at_start / MEBIBYTE,
          .decimals = 2,
-         .goal = goal,
-         .limit = RSS_GOAL_MIB},
+         .goal = row->rss_goal_mib > 0 ? goal : REPORT_GOAL_NONE,
+         .limit = row->rss_goal_mib},
         {.name = "own_MiB", .value = (double)anonymous / MEBIBYTE, .decimals = 2},
         {.name = "calls", .value = (double)(n_step * MEMORY_STEPS)},
         {.name = "end_MiB", .value = (double)now / MEBIBYTE, .decimals = 2},
@@ -311,15 +255,15 @@ static void measure_memory(const RowSetup *setup, const PeerProgram *program, Pe
     report_line(report, program->name, peer_era_name(era), figures, TW_ARRAY_SIZE(figures));
 }
 
-static void run_memory(const Row *row, const RowSetup *setup, Report *report)
+void row_memory(const Row *row, const RowSetup *setup, Report *report)
 {
     peer_place(PEER_PLACE_ANYWHERE);
     for (PeerEra era = 0; era < PEER_N_ERAS; era++) {
         PeerTraffic t;
 
-        peer_traffic_init(&t, era, row->size);
+        peer_traffic_init(&t, era, row->size, setup->depth);
         for (size_t i = 0; i < setup->n_programs; i++) {
-            measure_memory(setup, &setup->programs[i], era, &t, report);
+            measure_memory(row, setup, &setup->programs[i], &t, era, report);
         }
         peer_traffic_deinit(&t);
     }
@@ -338,7 +282,8 @@ static unsigned long allocations_after(Peer *peer, const PeerTraffic *t, bool pi
 }
 
 /* The first half of the calls warms up, the second counts. */
-static void measure_allocs(const Row *row, const PeerProgram *program, PeerEra era, Report *report)
+static void measure_allocs(const Row *row, const RowSetup *setup, const PeerProgram *program,
+                           PeerEra era, Report *report)
 {
     int fd = memfd_create("allocations", 0);
     atomic_ulong *counter = MAP_FAILED;
@@ -354,7 +299,7 @@ static void measure_allocs(const Row *row, const PeerProgram *program, PeerEra e
         peer_die("allocations", "no shared page");
     }
     peer_watchdog();
-    peer_traffic_init(&t, era, row->size);
+    peer_traffic_init(&t, era, row->size, setup->depth);
     n_calls = ALLOC_BYTES / t.n_message < ALLOC_CALLS ? ALLOC_BYTES / t.n_message : ALLOC_CALLS;
     peer_start(&peer, program, era, fd);
     peer_open(&peer);
@@ -382,37 +327,12 @@ static void measure_allocs(const Row *row, const PeerProgram *program, PeerEra e
     peer_traffic_deinit(&t);
 }
 
-static void run_allocs(const Row *row, const RowSetup *setup, Report *report)
+void row_allocs(const Row *row, const RowSetup *setup, Report *report)
 {
     peer_place(row->pipelined ? PEER_PLACE_ANYWHERE : PEER_PLACE_LAST_CORE);
     for (size_t i = 0; i < setup->n_programs; i++) {
         for (PeerEra era = 0; era < PEER_N_ERAS && setup->programs[i].is_ours; era++) {
-            measure_allocs(row, &setup->programs[i], era, report);
+            measure_allocs(row, setup, &setup->programs[i], era, report);
         }
     }
 }
-
-#define ROUND_TRIP "round trip, driver and server on one core, argument of "
-#define PIPELINED  "128 in flight (32 MB at most), driver and server on two cores, argument of "
-#define ALLOCS     "allocations in the second half of the calls, argument of "
-
-const Row rows[] = {
-    {"rtt-100", ROUND_TRIP "100 B", run_round_trip, .size = 100, .ratio_goal = 1.3},
-    {"rtt-1k", ROUND_TRIP "1 KB", run_round_trip, .size = 1000, .ratio_goal = 1.3},
-    {"rtt-64k", ROUND_TRIP "64 KB", run_round_trip, .size = 64000, .ratio_goal = 1.3},
-    {"rtt-1m", ROUND_TRIP "almost 1 MiB", run_round_trip, .size = PEER_SIZE_MAX, .ratio_goal = 1.4},
-    {"pipe-100", PIPELINED "100 B", run_pipelined, .size = 100},
-    {"pipe-1k", PIPELINED "1 KB", run_pipelined, .size = 1000, .ratio_goal = 0.5, .cpu_goal = 2},
-    {"pipe-64k", PIPELINED "64 KB", run_pipelined, .size = 64000},
-    {"pipe-1m", PIPELINED "almost 1 MiB", run_pipelined, .size = PEER_SIZE_MAX, .ratio_goal = 0.7},
-    {"start", "spawn to first answer, beside spawn to end of an empty C program, one core",
-     run_start, .size = 100},
-    {"memory", "resident after the first answer, and growth under 1 KB calls, 128 in flight",
-     run_memory, .size = 1000},
-    {"allocs-1k", ALLOCS "1 KB, one after another", run_allocs, .size = 1000},
-    {"allocs-1k-pipe", ALLOCS "1 KB, 128 in flight", run_allocs, .size = 1000, .pipelined = true},
-    {"allocs-64k", ALLOCS "64 KB, one after another", run_allocs, .size = 64000},
-    {"allocs-1m", ALLOCS "almost 1 MiB, one after another", run_allocs, .size = PEER_SIZE_MAX},
-};
-
-const size_t n_rows = TW_ARRAY_SIZE(rows);

@@ -1,5 +1,4 @@
-/* bench/stdio_peer.h: a server behind two pipes, the requests it gets, and the clocks that watch
- * it.
+/* bench/peer.h: a server behind two pipes, the requests it gets, and the clocks that watch it.
  *
  * Every failure ends the program with a message: a measurement of something broken is worth
  * nothing.
@@ -51,8 +50,8 @@ enum {
     PEER_SIZE_MAX = 0 /* in place of a size: as much as the request limit of 1 MiB permits */
 };
 
-/* `size`: bytes of the one string in the arguments. */
-void peer_traffic_init(PeerTraffic *t, PeerEra era, size_t size);
+/* `size`: bytes of the one string in the arguments. `depth`: requests in flight at most. */
+void peer_traffic_init(PeerTraffic *t, PeerEra era, size_t size, size_t depth);
 void peer_traffic_deinit(PeerTraffic *t);
 
 /* Runs a program to its end; true: it exited with 0. */
@@ -82,6 +81,16 @@ size_t peer_pipeline(Peer *peer, const PeerTraffic *t, uint64_t for_ns, size_t n
 /* Spawns the program and waits for the first answer (of `initialize`, or of a call in the modern
  * era); nanoseconds. */
 uint64_t peer_start_time(const PeerProgram *program, PeerEra era, const PeerTraffic *t);
+
+/* CPU time of one start, all threads, user and system, in nanoseconds: `to_list` from the start of
+ * the process to its answer to `tools/list`, which must hold `wanted`; `to_end` to its end, which
+ * follows that of its stdin. */
+typedef struct PeerStartCpu {
+    uint64_t to_list;
+    uint64_t to_end;
+} PeerStartCpu;
+
+PeerStartCpu peer_start_cpu(const PeerProgram *program, PeerEra era, const char *wanted);
 
 /* Spawns a program that neither reads nor writes, and waits for the end of its stdout; nanoseconds.
  */

@@ -1,4 +1,4 @@
-#include "stdio_report.h"
+#include "report.h"
 
 void report_row(Report *report, const char *row, const char *what)
 {
@@ -54,14 +54,14 @@ void report_line(Report *report, const char *peer, const char *era, const Report
                  size_t n_figures)
 {
     if (!report->has_heads) {
-        printf("  %-10s %-10s", "peer", "era");
+        printf("  %-14s %-10s", "peer", "era");
         for (size_t i = 0; i < n_figures; i++) {
             printf(" %14s", figures[i].name);
         }
         printf("\n");
         report->has_heads = true;
     }
-    printf("  %-10s %-10s", peer, era);
+    printf("  %-14s %-10s", peer, era);
     for (size_t i = 0; i < n_figures; i++) {
         printf(" %14.*f", figures[i].decimals, figures[i].value);
     }
