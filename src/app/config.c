@@ -56,7 +56,8 @@ static const char *const config_type_text[] = {
     [CONFIG_MS] = "milliseconds or a duration (30s)",
 };
 
-static const char *const config_keys[] = {"tools", "limits"};
+static const char *const config_keys[] = {"tools", "call_socket", "limits"};
+static const char *const config_call_socket_keys[] = {"connect", "schema"};
 
 /* Reading one file. */
 typedef struct ConfigReader {
@@ -119,6 +120,11 @@ static const struct ConfigNumber *config_number_find(Span name)
         }
     }
     return NULL;
+}
+
+bool config_has_number(Span name)
+{
+    return config_number_find(name) != NULL;
 }
 
 static int config_number_store(Config *config, const struct ConfigNumber *number, uint64_t value,
@@ -281,6 +287,51 @@ static int config_read_path(const ConfigReader *reader, JsonValue value, char **
     return err_pass(config_join_path(ret, reader->path, expanded));
 }
 
+/* ---- a parent ---- */
+
+static int config_read_call_socket_member(const ConfigReader *reader, const JsonIter *it)
+{
+    Config *config = reader->config;
+    Span name;
+    int r;
+
+    if (json_string_equals(it->key, SPAN("connect"))) {
+        return config_place(reader, it->value, "call_socket.connect",
+                            config_read_path(reader, it->value, &config->call_socket));
+    }
+    if (json_string_equals(it->key, SPAN("schema"))) {
+        return config_place(reader, it->value, "call_socket.schema",
+                            config_read_path(reader, it->value, &config->call_socket_schema));
+    }
+    r = json_string(it->key, reader->arena, &name);
+    return r != 0 ? err_fold(r)
+                  : config_unknown(reader, it->key, name, "call_socket.", config_call_socket_keys,
+                                   TW_ARRAY_SIZE(config_call_socket_keys));
+}
+
+static int config_read_call_socket(const ConfigReader *reader, JsonValue value)
+{
+    const Config *config = reader->config;
+
+    if (json_kind(value) != JSON_OBJECT) {
+        (void)diag_set(reader->diag, CONFIG_E_INVALID, "expected an object");
+        return config_place(reader, value, "call_socket", CONFIG_E_INVALID);
+    }
+    for (JsonIter it = json_iter(value); json_iter_next(&it);) {
+        int r = config_read_call_socket_member(reader, &it);
+
+        if (r != 0) {
+            return r;
+        }
+    }
+    if (config->call_socket == NULL || config->call_socket_schema == NULL) {
+        (void)diag_set(reader->diag, CONFIG_E_INVALID, "'%s' is missing",
+                       config->call_socket == NULL ? "connect" : "schema");
+        return config_place(reader, value, "call_socket", CONFIG_E_INVALID);
+    }
+    return 0;
+}
+
 /* ---- the file ---- */
 
 static int config_read_root(const ConfigReader *reader, JsonValue root)
@@ -297,6 +348,8 @@ static int config_read_root(const ConfigReader *reader, JsonValue root)
         } else if (json_string_equals(it.key, SPAN("tools"))) {
             r = config_place(reader, it.value, "tools",
                              config_read_path(reader, it.value, &reader->config->tools));
+        } else if (json_string_equals(it.key, SPAN("call_socket"))) {
+            r = config_read_call_socket(reader, it.value);
         } else {
             Span name;
 
@@ -357,6 +410,8 @@ void config_deinit(Config *config)
 {
     config->path = mem_free(config->path);
     config->tools = mem_free(config->tools);
+    config->call_socket = mem_free(config->call_socket);
+    config->call_socket_schema = mem_free(config->call_socket_schema);
     *config = CONFIG_NULL;
 }
 

@@ -1,6 +1,7 @@
 /* app/config.h: the configuration file, and the settings that flags may change afterwards.
  *
  *     { "tools": "tools.json",
+ *       "call_socket": { "connect": "parent.sock", "schema": "parent.json" },
  *       "limits": { "rate_burst": 1000, "rate_per_s": 100, "max_in_flight": 128,
  *                   "call_timeout_ms": 30000 } }
  *
@@ -26,8 +27,10 @@ enum {
 };
 
 typedef struct Config {
-    char *path;  /* of the file that was read; NULL: embedded defaults */
-    char *tools; /* path of a tools file, or NULL */
+    char *path;               /* of the file that was read; NULL: embedded defaults */
+    char *tools;              /* path of a tools file, or NULL */
+    char *call_socket;        /* a parent's socket, or NULL */
+    char *call_socket_schema; /* and its schema file; both or neither */
     RouterLimits limits;
     size_t max_request_bytes; /* 0: the default, as in all below */
     size_t max_response_bytes;
@@ -50,6 +53,7 @@ void config_deinit(Config *config);
  * ("rate_burst"), value a number, for *_ms a duration ("30s"), for *_bytes a size ("1MiB"). 0,
  * CONFIG_E_INVALID (the Diag's message says what is expected). */
 int config_set(Config *config, Span name, Span value, Diag *reterr_diag);
+bool config_has_number(Span name);
 
 /* Replaces ${NAME} and ${NAME:-default} by the environment; "$$" is a dollar. Gives *ret
  * (mem_free). 0, -ENOMEM, CONFIG_E_VARIABLE, CONFIG_E_INVALID. */

@@ -47,6 +47,7 @@ struct McpDoor {
     McpDoorState state;
     bool logging;
     bool lists_change;
+    bool expects_tools;
     bool paused; /* the client does not read: lines wait in the reader */
     bool input_ended;
     bool is_wide; /* a long message has come: the pipe was widened */
@@ -90,7 +91,7 @@ static McpOffer door_offer(void *context)
     const Router *router = door->router;
 
     return (McpOffer){
-        .tools = router_count(router, ROUTER_TOOL) > 0,
+        .tools = door->expects_tools || router_count(router, ROUTER_TOOL) > 0,
         .resources =
             router_count(router, ROUTER_RESOURCE) > 0 || router_count(router, ROUTER_TEMPLATE) > 0,
         .prompts = router_count(router, ROUTER_PROMPT) > 0,
@@ -535,6 +536,7 @@ int mcp_door_new(McpDoor **ret, const McpDoorConfig *config)
         .listener = {.changed = door_on_changed, .updated = door_on_updated},
         .logging = config->logging,
         .lists_change = config->lists_change,
+        .expects_tools = config->expects_tools,
         .drain_ms = config->drain_ms <= 0              ? LIMIT_DRAIN_MS
                     : config->drain_ms > LIMIT_TIME_MS ? LIMIT_TIME_MS
                                                        : config->drain_ms,
@@ -582,4 +584,9 @@ void mcp_door_shutdown(McpDoor *door)
 {
     /* Reading goes on: the client may still take calls back, and answer questions. */
     door_begin_drain(door);
+}
+
+bool mcp_door_is_ending(const McpDoor *door)
+{
+    return door->state != MCP_DOOR_OPEN || door->input_ended || io_stream_has_hung_up(door->stream);
 }

@@ -23,6 +23,7 @@ typedef struct McpDoorConfig {
     const McpSealer *sealer;              /* borrowed */
     bool logging;                         /* announce the logging capability */
     bool lists_change;                    /* announce that lists may change */
+    bool expects_tools;                   /* announce tools even while there are none */
     int in_fd;                            /* taken on success */
     int out_fd;                           /* taken on success; may equal in_fd */
     size_t max_request_bytes;             /* 0: LIMIT_MCP_REQUEST_BYTES */
@@ -41,3 +42,7 @@ McpDoor *mcp_door_free(McpDoor *door);
 
 /* As if input had ended. */
 void mcp_door_shutdown(McpDoor *door);
+
+/* True once input has ended, by itself or by shutdown; also while what came before its end is still
+ * unread. Who does not want to wait for what is left frees the door. */
+bool mcp_door_is_ending(const McpDoor *door);

@@ -1,15 +1,21 @@
+/* The end of a session has three steps, and each signal (SIGTERM, SIGINT, SIGHUP) leads at least
+ * one further: calls may finish (drain_ms); they are cancelled, and their commands told to end
+ * (END_COMMANDS_MS); what is left is killed. The end of input and of the parent lead to the first
+ * step, so a signal that follows them is the second already: clients close our input, wait a moment
+ * and send SIGTERM, and a moment later SIGKILL.
+ */
 #include "app/serve.h"
 
 #include <signal.h>
 
+#include "app/end_signals.h"
 #include "app/hub.h"
 #include "app/mcp_door.h"
+#include "app/sources.h"
 #include "app/version.h"
 #include "base/error.h"
 #include "io/loop.h"
 #include "io/stdio.h"
-#include "providers/diagnostics.h"
-#include "providers/exec.h"
 
 /* How soon an orphan notices: somebody who kills the client looks again after a few seconds. */
 #define SERVE_PARENT_PERIOD_MS 2000
@@ -17,12 +23,11 @@
 typedef struct Serve {
     const ServeOptions *options;
     Hub *hub;
-    ExecProvider *exec;
-    Diagnostics *diagnostics;
+    Sources sources;
     McpDoor *door;
-    IoSignal *signals[3];
+    IoSignal *signals[END_SIGNALS_N];
     IoParentWatch *parent;
-    bool closing; /* one signal has come: the next one does not wait */
+    IoTimer *end; /* when END_COMMANDS_MS are over */
     int r;        /* how the session ended */
 } Serve;
 
@@ -41,16 +46,27 @@ static void serve_on_closed(void *context, int r)
     io_loop_stop(hub_loop(serve->hub));
 }
 
+/* They have waited since the start: one that came meanwhile arrives now. */
+static void serve_unblock_signals(void)
+{
+    sigset_t set;
+
+    (void)sigemptyset(&set);
+    for (size_t i = 0; i < END_SIGNALS_N; i++) {
+        (void)sigaddset(&set, end_signals[i]);
+    }
+    (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
 static void serve_on_signal(void *context, int signum)
 {
     Serve *serve = context;
 
     (void)signum;
-    if (serve->closing) {
-        io_loop_stop(hub_loop(serve->hub));
+    if (serve->door == NULL || mcp_door_is_ending(serve->door)) {
+        io_loop_stop(hub_loop(serve->hub)); /* to the next step */
         return;
     }
-    serve->closing = true;
     mcp_door_shutdown(serve->door);
 }
 
@@ -58,35 +74,33 @@ static void serve_on_orphaned(void *context)
 {
     Serve *serve = context;
 
-    mcp_door_shutdown(serve->door);
+    if (serve->door != NULL) {
+        mcp_door_shutdown(serve->door);
+    }
+}
+
+static void serve_on_end(void *context)
+{
+    Serve *serve = context;
+
+    io_loop_stop(hub_loop(serve->hub));
 }
 
 static int serve_add_tools(Serve *serve, Diag *reterr_diag)
 {
     const ServeOptions *options = serve->options;
-    int r = 0;
+    int r = sources_init(&serve->sources, serve->hub, options->config, options->diagnostics,
+                         options->log, reterr_diag);
 
-    if (options->config->tools != NULL) {
-        r = exec_provider_load(&serve->exec, hub_router(serve->hub), hub_loop(serve->hub),
-                               options->config->tools, options->log, reterr_diag);
-        if (r != 0) {
-            return r > 0 ? SERVE_E_TOOLS : err_pass(r);
-        }
-    }
-    if (options->diagnostics) {
-        r = diagnostics_new(&serve->diagnostics, hub_router(serve->hub), hub_loop(serve->hub));
-        if (r == -EEXIST) {
-            return diag_set(reterr_diag, SERVE_E_TOOLS,
-                            "%s has a tool of the same name as one of --diagnostics",
-                            options->config->tools);
-        }
-    }
-    return err_pass(r);
+    return r == SOURCES_E_TOOLS    ? SERVE_E_TOOLS
+           : r == SOURCES_E_PARENT ? SERVE_E_PARENT
+                                   : err_pass(r);
 }
 
 static int serve_open_door(Serve *serve)
 {
-    const Config *config = serve->options->config;
+    const ServeOptions *options = serve->options;
+    const Config *config = options->config;
     int in_fd = -1;
     int out_fd = -1;
     int r = io_stdio_claim(&in_fd, &out_fd);
@@ -94,39 +108,58 @@ static int serve_open_door(Serve *serve)
     if (r != 0) {
         return err_pass(r);
     }
-    return err_pass(mcp_door_new(&serve->door, &(McpDoorConfig){
-                                                   .loop = hub_loop(serve->hub),
-                                                   .router = hub_router(serve->hub),
-                                                   .identity = &serve_identity,
-                                                   .limits = &config->limits,
-                                                   .sealer = hub_sealer(serve->hub),
-                                                   .logging = false,
-                                                   .lists_change = false,
-                                                   .in_fd = in_fd,
-                                                   .out_fd = out_fd,
-                                                   .max_request_bytes = config->max_request_bytes,
-                                                   .max_response_bytes = config->max_response_bytes,
-                                                   .drain_ms = config->drain_ms,
-                                                   .log = serve->options->log,
-                                                   .closed = serve_on_closed,
-                                                   .context = serve,
-                                               }));
+    return err_pass(mcp_door_new(
+        &serve->door,
+        &(McpDoorConfig){
+            .loop = hub_loop(serve->hub),
+            .router = hub_router(serve->hub),
+            .identity = options->identity != NULL ? options->identity : &serve_identity,
+            .limits = &config->limits,
+            .sealer = hub_sealer(serve->hub),
+            .logging = false,
+            .lists_change = config->call_socket != NULL,
+            .expects_tools = config->call_socket != NULL,
+            .in_fd = in_fd,
+            .out_fd = out_fd,
+            .max_request_bytes = config->max_request_bytes,
+            .max_response_bytes = config->max_response_bytes,
+            .drain_ms = config->drain_ms,
+            .log = options->log,
+            .closed = serve_on_closed,
+            .context = serve,
+        }));
 }
 
 static int serve_watch(Serve *serve)
 {
-    static const int signums[] = {SIGTERM, SIGINT, SIGHUP};
     IoLoop *loop = hub_loop(serve->hub);
+    int r;
 
-    for (size_t i = 0; i < TW_ARRAY_SIZE(signums); i++) {
-        int r = io_signal_new(&serve->signals[i], loop, signums[i], serve_on_signal, serve);
-
+    for (size_t i = 0; i < END_SIGNALS_N; i++) {
+        r = io_signal_new(&serve->signals[i], loop, end_signals[i], serve_on_signal, serve);
         if (r != 0) {
             return err_pass(r);
         }
     }
+    r = io_timer_new(&serve->end, loop, true, serve_on_end, serve);
+    if (r != 0) {
+        return err_pass(r);
+    }
     return err_pass(io_parent_watch_new(&serve->parent, loop, SERVE_PARENT_PERIOD_MS,
                                         serve_on_orphaned, serve));
+}
+
+/* The second step: whatever still runs is cancelled. Runs the loop until every command has ended,
+ * since nothing else keeps it running, or their time is over, or a signal comes. */
+static int serve_end_commands(Serve *serve)
+{
+    IoLoop *loop = hub_loop(serve->hub);
+
+    serve->door = mcp_door_free(serve->door);
+    sources_end(&serve->sources);
+    io_loop_update_now(loop);
+    io_timer_start_at(serve->end, io_loop_now_ms(loop) + END_COMMANDS_MS);
+    return err_pass(io_loop_run(loop));
 }
 
 static int serve_run(Serve *serve, Diag *reterr_diag)
@@ -151,26 +184,33 @@ static int serve_run(Serve *serve, Diag *reterr_diag)
     if (r != 0) {
         return err_pass(r);
     }
+    serve_unblock_signals();
     io_loop_hold(loop);
     r = io_loop_run(loop);
     io_loop_release(loop);
+    if (r == 0) {
+        r = serve_end_commands(serve);
+    }
     return err_pass(r != 0 ? r : serve->r);
 }
 
 int serve_stdio(const ServeOptions *options, Diag *reterr_diag)
 {
-    Serve serve = {.options = options};
+    Serve serve = {.options = options, .sources = SOURCES_NULL};
     int r;
 
     io_ignore_sigpipe();
+    end_signals_block(); /* until somebody listens */
     r = serve_run(&serve, reterr_diag);
+    /* The third step kills the commands, and takes no time; cut short it would leave them. */
+    end_signals_block();
+    serve.end = io_timer_free(serve.end);
     serve.parent = io_parent_watch_free(serve.parent);
-    for (size_t i = 0; i < TW_ARRAY_SIZE(serve.signals); i++) {
+    for (size_t i = 0; i < END_SIGNALS_N; i++) {
         serve.signals[i] = io_signal_free(serve.signals[i]);
     }
     serve.door = mcp_door_free(serve.door);
-    serve.diagnostics = diagnostics_free(serve.diagnostics);
-    serve.exec = exec_provider_free(serve.exec);
+    sources_deinit(&serve.sources);
     serve.hub = hub_free(serve.hub);
     return r;
 }

@@ -5,84 +5,50 @@
 
 #include "app/config.h"
 #include "app/serve.h"
-#include "base/span.h"
+#include "cli/limit_flags.h"
 
 enum {
     OPTION_CONFIG,
     OPTION_TOOLS,
+    OPTION_CALL_SOCKET,
+    OPTION_CALL_SOCKET_SCHEMA,
     OPTION_DIAGNOSTICS,
-    OPTION_RATE,
-    OPTION_FIRST_NUMBER, /* from here on: settings of the same name (config_set) */
 };
 
 static const CliOption serve_options[] = {
     [OPTION_CONFIG] = {"config", "FILE",
                        "settings; else ./toolwire.json, else the user's, else none"},
     [OPTION_TOOLS] = {"tools", "FILE", "offer the commands of this tools file"},
+    [OPTION_CALL_SOCKET] = {"call-socket", "PATH", "offer the tools of the parent at this socket"},
+    [OPTION_CALL_SOCKET_SCHEMA] = {"call-socket-schema", "FILE", "which this file describes"},
     [OPTION_DIAGNOSTICS] = {"diagnostics", NULL, "offer echo, sleep and fail"},
-    [OPTION_RATE] = {"rate", "off", "no limit to the rate of calls"},
-    {"rate-burst", "N", "calls and lists at once (1000)"},
-    {"rate-per-s", "N", "and per second in the long run (100)"},
-    {"max-in-flight", "N", "calls that may run at the same time (128)"},
-    {"call-timeout-ms", "TIME", "end a call without progress after this (30s)"},
-    {"call-timeout-max-ms", "TIME", "end any call after this (1h)"},
-    {"max-request-bytes", "SIZE", "refuse longer requests (1MiB)"},
-    {"max-response-bytes", "SIZE", "refuse longer results (10MiB)"},
-    {"drain-ms", "TIME", "at the end, wait this long for calls (30s)"},
-    {"page-size", "N", "entries of a page of a list (all)"},
+    LIMIT_FLAGS_CALLS("1000", "100"),
+    LIMIT_FLAGS_MCP("1MiB", "10MiB"),
     {NULL, NULL, NULL},
 };
 
-/* "rate-burst" → the setting rate_burst. */
-static int serve_set_number(const CliArgs *args, Config *config, size_t option)
+/* An option's value in place of the configuration's; it is argv's. */
+static void serve_set_path(char **path, const char *value)
 {
-    const char *flag = serve_options[option].name;
-    char name[64];
-    size_t n = strlen(flag);
-    Diag diag = DIAG_NULL;
-
-    memcpy(name, flag, n + 1);
-    for (size_t i = 0; i < n; i++) {
-        if (name[i] == '-') {
-            name[i] = '_';
-        }
+    if (value != NULL) {
+        *path = (char *)(uintptr_t)value;
     }
-    if (config_set(config, span_make(name, n), span_from_str(args->values[option]), &diag) != 0) {
-        return cli_usage_error(args, "--%s: %s", flag, diag.message);
-    }
-    return 0;
 }
 
-static int serve_apply_flags(const CliArgs *args, Config *config)
-{
-    if (args->values[OPTION_RATE] != NULL) {
-        if (strcmp(args->values[OPTION_RATE], "off") != 0) {
-            return cli_usage_error(
-                args, "--rate: only 'off' is possible; see --rate-burst and --rate-per-s");
-        }
-        config->limits.rate_off = true;
-    }
-    for (size_t i = OPTION_FIRST_NUMBER; serve_options[i].name != NULL; i++) {
-        int status = args->values[i] == NULL ? 0 : serve_set_number(args, config, i);
-
-        if (status != 0) {
-            return status;
-        }
-    }
-    return 0;
-}
-
-static int serve_with(const CliArgs *args, Config *config)
+static int serve_with(const CliArgs *args, const Config *config)
 {
     Config settings = *config; /* the flags' paths are argv's, the file's are the file's */
     Diag diag = DIAG_NULL;
-    int r = serve_apply_flags(args, &settings);
+    int r = limit_flags_apply(args, &settings);
 
     if (r != 0) {
         return r;
     }
-    if (args->values[OPTION_TOOLS] != NULL) {
-        settings.tools = (char *)(uintptr_t)args->values[OPTION_TOOLS];
+    serve_set_path(&settings.tools, args->values[OPTION_TOOLS]);
+    serve_set_path(&settings.call_socket, args->values[OPTION_CALL_SOCKET]);
+    serve_set_path(&settings.call_socket_schema, args->values[OPTION_CALL_SOCKET_SCHEMA]);
+    if ((settings.call_socket == NULL) != (settings.call_socket_schema == NULL)) {
+        return cli_usage_error(args, "--call-socket and --call-socket-schema belong together");
     }
     r = serve_stdio(&(ServeOptions){.config = &settings,
                                     .diagnostics = args->values[OPTION_DIAGNOSTICS] != NULL,
@@ -91,12 +57,8 @@ static int serve_with(const CliArgs *args, Config *config)
     if (r == 0) {
         return CLI_EXIT_DONE;
     }
-    if (r > 0) {
-        fprintf(stderr, "toolwire serve: %s\n", diag.message);
-        return CLI_EXIT_USAGE;
-    }
-    fprintf(stderr, "toolwire serve: %s\n", strerror(-r));
-    return CLI_EXIT_FAILED;
+    fprintf(stderr, "toolwire serve: %s\n", r > 0 ? diag.message : strerror(-r));
+    return r == SERVE_E_TOOLS ? CLI_EXIT_USAGE : CLI_EXIT_FAILED;
 }
 
 static int serve_run(const CliArgs *args)

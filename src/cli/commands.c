@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "cli/cmd_bridge.h"
 #include "cli/cmd_call.h"
+#include "cli/cmd_host.h"
 #include "cli/cmd_prompts.h"
 #include "cli/cmd_resources.h"
 #include "cli/cmd_serve.h"
@@ -11,7 +13,8 @@
 #include "cli/cmd_validate.h"
 
 const CliCommand *const cli_commands[] = {
-    &cmd_serve, &cmd_tools, &cmd_resources, &cmd_prompts, &cmd_call, &cmd_validate, NULL,
+    &cmd_serve,   &cmd_host, &cmd_bridge,   &cmd_tools, &cmd_resources,
+    &cmd_prompts, &cmd_call, &cmd_validate, NULL,
 };
 
 const CliCommand *cli_command_find(const char *name)

@@ -1,6 +1,8 @@
 #include "providers/exec.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,6 +27,7 @@ struct ExecProvider {
     Router *router;
     IoLoop *loop;
     const LogSink *log;
+    ExecRunLimits limits; /* of each run */
     ToolsFile file;
     ExecTool *tools;
     size_t n_added;   /* tools that were added to the router, from the first on */
@@ -75,15 +78,17 @@ static Span exec_without_newline(Span text)
     return text;
 }
 
-/* Whether it can be a structured result. What else it may be is the router's to judge. */
+/* Whether it is meant as a structured result: an object, or something nested too deeply to be read,
+ * which the answer refuses by that name. What else it may be is the router's to judge. */
 static bool exec_is_object(ExecProvider *provider, Span text)
 {
     JsonDoc doc;
     bool is_object;
+    int r;
 
     arena_reset(&provider->scratch, LIMIT_KEEP_BYTES);
-    is_object = json_parse(&doc, &provider->scratch, text.p, text.n, NULL, NULL) == 0 &&
-                json_kind(json_root(&doc)) == JSON_OBJECT;
+    r = json_parse(&doc, &provider->scratch, text.p, text.n, NULL, NULL);
+    is_object = r == JSON_E_DEPTH || (r == 0 && json_kind(json_root(&doc)) == JSON_OBJECT);
     arena_reset(&provider->scratch, LIMIT_KEEP_BYTES);
     return is_object;
 }
@@ -184,7 +189,7 @@ static const ExecRunOps exec_run_ops = {.done = exec_on_done, .idle = exec_on_id
 static int exec_take_run(ExecProvider *provider, ExecRun **ret)
 {
     if (provider->spare == NULL) {
-        return exec_run_new(ret, provider->loop, &exec_run_ops, provider);
+        return exec_run_new(ret, provider->loop, provider->limits, &exec_run_ops, provider);
     }
     *ret = provider->spare;
     provider->spare = exec_run_link(*ret)->next;
@@ -200,6 +205,14 @@ static int exec_write_input(Bytes *input, const Call *call)
     r = bytes_append_span(input,
                           call->arguments.node != NULL ? json_span(call->arguments) : SPAN("{}"));
     return r != 0 ? r : bytes_append_byte(input, '\n');
+}
+
+/* The run goes back unused, and the call ends. */
+static void exec_refuse(ExecProvider *provider, Call *call, ExecRun *run, CallError error,
+                        Span message)
+{
+    exec_on_idle(provider, run);
+    call_fail(call, error, message);
 }
 
 static void exec_start(void *context, Call *call)
@@ -226,17 +239,20 @@ static void exec_start(void *context, Call *call)
     }
     exec_link(provider, run);
     r = exec_write_input(exec_run_input(run), call);
-    if (r == 0) {
-        r = exec_run_start(run, &spec, &diag);
-    }
     if (r != 0) {
-        exec_on_idle(provider, run);
+        bytes_clear_keep(exec_run_input(run), LIMIT_KEEP_BYTES);
+        exec_refuse(provider, call, run, r > 0 ? CALL_ERROR_TOO_LARGE : CALL_ERROR_INTERNAL,
+                    r > 0 ? SPAN("the arguments are too large for a command") : SPAN_NULL);
+        return;
+    }
+    r = exec_run_start(run, &spec, &diag);
+    if (r != 0) {
         if (r < 0) {
             (void)diag_set(&diag, r, "cannot start the command: %s", strerror(-r));
         }
         logsink_write(provider->log, LOGSINK_LEVEL_DEBUG, "exec", "%s: %s", tool->spec->name.p,
                       diag.message);
-        call_fail(call, CALL_ERROR_UNAVAILABLE, span_from_str(diag.message));
+        exec_refuse(provider, call, run, CALL_ERROR_UNAVAILABLE, span_from_str(diag.message));
         return;
     }
     call->provider_data = run;
@@ -325,23 +341,43 @@ static int exec_add_tool(ExecProvider *provider, size_t index, Diag *reterr_diag
     return 0;
 }
 
-int exec_provider_load(ExecProvider **ret, Router *router, IoLoop *loop, const char *path,
-                       const LogSink *log, Diag *reterr_diag)
+/* An empty provider, with its limits. */
+static ExecProvider *exec_new(const ExecProviderConfig *config)
 {
     ExecProvider *provider = mem_alloc_array(1, sizeof(*provider));
+    size_t max_request =
+        config->max_request_bytes != 0 ? config->max_request_bytes : LIMIT_MCP_REQUEST_BYTES;
+    size_t max_response =
+        config->max_response_bytes != 0 ? config->max_response_bytes : LIMIT_MCP_RESPONSE_BYTES;
+
+    if (provider == NULL) {
+        return NULL;
+    }
+    assert(max_request < SIZE_MAX / 32 && max_response < SIZE_MAX / 32);
+    provider->router = config->router;
+    provider->loop = config->loop;
+    provider->log = config->log;
+    /* The arguments and their newline; as much output as a response could hold at all: whether it
+     * does, with what is around it, is seen when the answer is made. */
+    provider->limits = (ExecRunLimits){max_request + 1, max_response};
+    call_answer_init(&provider->answer, max_response);
+    bytes_init(&provider->text, max_response);
+    /* An index needs at most 16 bytes for each of text, and 64 KiB (json/json.h). */
+    arena_init(&provider->scratch, max_response * 16 + 65536);
+    return provider;
+}
+
+int exec_provider_load(ExecProvider **ret, const ExecProviderConfig *config, Diag *reterr_diag)
+{
+    ExecProvider *provider = exec_new(config);
+    Router *router = config->router;
     bool is_unreadable;
     int r;
 
     if (provider == NULL) {
         return err_raise(-ENOMEM);
     }
-    provider->router = router;
-    provider->loop = loop;
-    provider->log = log;
-    call_answer_init(&provider->answer, LIMIT_MCP_RESPONSE_BYTES);
-    bytes_init(&provider->text, LIMIT_MCP_RESPONSE_BYTES);
-    arena_init(&provider->scratch, LIMIT_MCP_RESPONSE_BYTES * 16 + 65536);
-    r = tools_file_load(&provider->file, path, reterr_diag);
+    r = tools_file_load(&provider->file, config->path, reterr_diag);
     is_unreadable = r == TOOLS_FILE_E_UNREADABLE;
     if (r == 0) {
         provider->tools = arena_alloc_array(&provider->file.arena, provider->file.n_tools,

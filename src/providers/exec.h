@@ -18,6 +18,8 @@
 #include "io/loop.h"
 #include "router/router.h"
 
+#include <stddef.h>
+
 enum {
     EXEC_PROVIDER_E_MALFORMED = 1, /* the tools file, or a name that is taken; the Diag says */
     EXEC_PROVIDER_E_UNREADABLE,    /* there is no such file, no permission…; the Diag says */
@@ -25,11 +27,20 @@ enum {
 
 typedef struct ExecProvider ExecProvider;
 
-/* Adds every tool of the file to the router, or none; borrows router, loop and log (may be NULL)
- * until free. 0, -ENOMEM, EXEC_PROVIDER_E_MALFORMED, EXEC_PROVIDER_E_UNREADABLE; the Diag names
- * file, line and field. Gives *ret. */
-int exec_provider_load(ExecProvider **ret, Router *router, IoLoop *loop, const char *path,
-                       const LogSink *log, Diag *reterr_diag);
+typedef struct ExecProviderConfig {
+    Router *router;
+    IoLoop *loop;
+    const char *path;          /* the tools file; borrowed until return */
+    const LogSink *log;        /* may be NULL */
+    size_t max_request_bytes;  /* arguments of a call; 0: LIMIT_MCP_REQUEST_BYTES */
+    size_t max_response_bytes; /* output of a command, and the result made of it; 0:
+                                  LIMIT_MCP_RESPONSE_BYTES */
+} ExecProviderConfig;
+
+/* Adds every tool of the file to the router, or none; borrows router, loop and log until free; the
+ * limits are below SIZE_MAX / 32. 0, -ENOMEM, EXEC_PROVIDER_E_MALFORMED,
+ * EXEC_PROVIDER_E_UNREADABLE; the Diag names file, line and field. Gives *ret. */
+int exec_provider_load(ExecProvider **ret, const ExecProviderConfig *config, Diag *reterr_diag);
 
 /* Removes the tools, ends their calls (unavailable) and kills their commands. Before the router's
  * and the loop's. */

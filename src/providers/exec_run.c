@@ -8,9 +8,6 @@
 #include "base/error.h"
 #include "io/stream.h"
 
-/* Request of maximal size, and its newline. */
-#define EXEC_RUN_INPUT_BYTES (LIMIT_MCP_REQUEST_BYTES * 2)
-
 typedef enum RunState {
     RUN_IDLE,
     RUN_RUNNING,
@@ -30,6 +27,7 @@ struct ExecRun {
     Bytes input;
     size_t n_sent;
     Bytes output;
+    size_t max_output_bytes;
     char tail[EXEC_RUN_TAIL_BYTES * 2]; /* filled up, then its second half moves to the front */
     size_t n_tail;
     bool is_tail_cut;
@@ -177,7 +175,7 @@ static void run_from_input(void *context)
 {
     ExecRun *run = context;
 
-    if (run->output.n > EXEC_RUN_OUTPUT_BYTES) {
+    if (run->output.n > run->max_output_bytes) {
         run_give_up(run, EXEC_RUN_E_TOO_LARGE);
     }
 }
@@ -250,7 +248,8 @@ static const IoStreamOps run_err_ops = {.reserve = run_err_reserve,
                                         .end = run_err_end,
                                         .failed = run_err_failed};
 
-int exec_run_new(ExecRun **ret, IoLoop *loop, const ExecRunOps *ops, void *context)
+int exec_run_new(ExecRun **ret, IoLoop *loop, ExecRunLimits limits, const ExecRunOps *ops,
+                 void *context)
 {
     ExecRun *run = mem_alloc_array(1, sizeof(*run));
     int r;
@@ -261,9 +260,10 @@ int exec_run_new(ExecRun **ret, IoLoop *loop, const ExecRunOps *ops, void *conte
     run->loop = loop;
     run->ops = ops;
     run->context = context;
-    bytes_init(&run->input, EXEC_RUN_INPUT_BYTES);
+    run->max_output_bytes = limits.max_output_bytes;
+    bytes_init(&run->input, limits.max_input_bytes);
     /* One read more than is allowed, so that too much can be told from just enough. */
-    bytes_init(&run->output, EXEC_RUN_OUTPUT_BYTES + IO_STREAM_READ_BYTES);
+    bytes_init(&run->output, limits.max_output_bytes + IO_STREAM_READ_BYTES);
     r = io_timer_new(&run->linger, loop, false, run_on_linger_over, run);
     if (r != 0) {
         (void)exec_run_free(run);
@@ -314,9 +314,13 @@ static int run_open_streams(ExecRun *run, const int fds[3])
 
 int exec_run_start(ExecRun *run, const IoProcessSpec *spec, Diag *reterr_diag)
 {
+    IoProcessSpec tied = *spec;
     int fds[3];
-    int r = io_process_spawn(&run->process, run->loop, spec, run_on_exited, run, &fds[0], &fds[1],
-                             &fds[2], reterr_diag);
+    int r;
+
+    tied.dies_with_thread = true; /* nobody would end it, or read what it says */
+    r = io_process_spawn(&run->process, run->loop, &tied, run_on_exited, run, &fds[0], &fds[1],
+                         &fds[2], reterr_diag);
 
     if (r != 0) {
         bytes_clear_keep(&run->input, LIMIT_KEEP_BYTES);

@@ -21,11 +21,8 @@
 typedef struct ExecRun ExecRun;
 
 enum {
-    EXEC_RUN_E_TOO_LARGE = 1, /* more output than EXEC_RUN_OUTPUT_BYTES; the command was ended */
+    EXEC_RUN_E_TOO_LARGE = 1, /* more output than max_output_bytes; the command was ended */
 };
-
-/* Output of one command: what still fits into a response, with room for what is around it. */
-#define EXEC_RUN_OUTPUT_BYTES (LIMIT_MCP_RESPONSE_BYTES - (size_t)64 * 1024)
 
 /* The end of stderr that is kept: a stack trace, not a log. */
 #define EXEC_RUN_TAIL_BYTES ((size_t)4096)
@@ -45,8 +42,15 @@ typedef struct ExecRunOps {
     void (*idle)(void *context, ExecRun *run);
 } ExecRunOps;
 
+/* Input and output of one command; equality passes. */
+typedef struct ExecRunLimits {
+    size_t max_input_bytes;
+    size_t max_output_bytes;
+} ExecRunLimits;
+
 /* 0, -ENOMEM. Borrows ops and context until free. Gives *ret. */
-int exec_run_new(ExecRun **ret, IoLoop *loop, const ExecRunOps *ops, void *context);
+int exec_run_new(ExecRun **ret, IoLoop *loop, ExecRunLimits limits, const ExecRunOps *ops,
+                 void *context);
 
 /* Kills what still runs, and ends what it has left behind; nothing is called any more. */
 ExecRun *exec_run_free(ExecRun *run);
@@ -54,7 +58,8 @@ ExecRun *exec_run_free(ExecRun *run);
 /* Empty: what the command is to read. Filled before start. */
 Bytes *exec_run_input(ExecRun *run);
 
-/* Starts the command; borrows spec until return. 0, -ENOMEM, another errno,
+/* Starts the command, which is killed if the calling thread ends before it (io/process.h,
+ * dies_with_thread); borrows spec until return. 0, -ENOMEM, another errno,
  * IO_PROCESS_E_CANNOT_START; unless 0 the run is still idle, and nothing is called. */
 int exec_run_start(ExecRun *run, const IoProcessSpec *spec, Diag *reterr_diag);
 

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "io/file.h"
 #include "providers/tools_file_tool.h"
+#include "router/router.h"
 #include "json/json.h"
 
 /* Index, strings and descriptions of a file of TOOLS_FILE_MAX_BYTES. */
@@ -35,6 +36,23 @@ int tools_file_blame(const ToolsFile *file, size_t offset, const char *field, co
     return TOOLS_FILE_E_MALFORMED;
 }
 
+int tools_file_blame_entry(const ToolsFile *file, size_t index, int r, const Diag *why,
+                           Diag *reterr_diag)
+{
+    const char *words = r == ROUTER_E_EXISTS ? "a tool of that name is there already"
+                        : r == ROUTER_E_FULL ? "there are too many tools"
+                                             : why->message;
+    const char *name = r == ROUTER_E_EXISTS ? "name" : why->field;
+    size_t n = strlen(name);
+    char field[DIAG_FIELD_SIZE];
+
+    if (n > 0 && strncmp(words, name, n) == 0 && words[n] == ' ') {
+        words += n + 1; /* the field is named in front */
+    }
+    (void)snprintf(field, sizeof(field), "[%zu]%s%.90s", index, name[0] != '\0' ? "." : "", name);
+    return tools_file_blame(file, file->tools[index].offset, field, words, reterr_diag);
+}
+
 /* The folder that the file lies in, without links and dots, so that it stays right whatever folder
  * a command is started in. */
 static int file_folder(ToolsFile *file, const char **ret)
@@ -56,13 +74,19 @@ static int file_folder(ToolsFile *file, const char **ret)
 
 static int file_read_tools(ToolsFile *file, JsonValue root, Diag *reterr_diag)
 {
-    const char *folder;
-    int r;
+    const char *folder = NULL;
+    int r = 0;
 
     if (json_kind(root) != JSON_ARRAY) {
-        return tools_file_blame(file, 0, "", "a tools file is an array of tools", reterr_diag);
+        return tools_file_blame(file, 0, "",
+                                file->rules == TOOLS_FILE_STRICT
+                                    ? "a tools file is an array of tools"
+                                    : "a schema file is an array of tools",
+                                reterr_diag);
     }
-    r = file_folder(file, &folder);
+    if (file->rules == TOOLS_FILE_STRICT) {
+        r = file_folder(file, &folder);
+    }
     if (r != 0) {
         return err_pass(r);
     }
@@ -137,17 +161,26 @@ static int file_parse(ToolsFile *file, Diag *reterr_diag)
     return r;
 }
 
-int tools_file_load(ToolsFile *file, const char *path, Diag *reterr_diag)
+static int file_init(ToolsFile *file, const char *path, ToolsFileRules rules)
 {
     Span copy;
-    int r;
 
     *file = TOOLS_FILE_NULL;
+    file->rules = rules;
     bytes_init(&file->text, TOOLS_FILE_MAX_BYTES);
     arena_init(&file->arena, TOOLS_FILE_ARENA_BYTES);
     copy = arena_copy(&file->arena, span_from_str(path));
     file->path = copy.p;
-    r = copy.p == NULL ? err_raise(-ENOMEM) : io_file_read(&file->text, path);
+    return copy.p != NULL ? 0 : err_raise(-ENOMEM);
+}
+
+int tools_file_load(ToolsFile *file, const char *path, Diag *reterr_diag)
+{
+    int r = file_init(file, path, TOOLS_FILE_STRICT);
+
+    if (r == 0) {
+        r = io_file_read(&file->text, path);
+    }
     if (r == BYTES_E_FULL) {
         r = diag_set(reterr_diag, TOOLS_FILE_E_MALFORMED, "%s: longer than %zu MiB", path,
                      TOOLS_FILE_MAX_BYTES >> 20);
@@ -155,6 +188,26 @@ int tools_file_load(ToolsFile *file, const char *path, Diag *reterr_diag)
         r = diag_set(reterr_diag, TOOLS_FILE_E_UNREADABLE, "%s: %s", path, strerror(-r));
     } else if (r == 0) {
         r = file_parse(file, reterr_diag);
+    }
+    if (r != 0) {
+        tools_file_deinit(file);
+    }
+    return r;
+}
+
+int tools_file_parse(ToolsFile *file, const char *path, Bytes *text, ToolsFileRules rules,
+                     Diag *reterr_diag)
+{
+    int r = file_init(file, path, rules);
+
+    if (r == 0) {
+        file->text = *text;
+        *text = BYTES_NULL;
+        r = file_parse(file, reterr_diag);
+        if (r != 0) {
+            *text = file->text; /* still the caller's */
+            file->text = BYTES_NULL;
+        }
     }
     if (r != 0) {
         tools_file_deinit(file);

@@ -2,14 +2,20 @@
  *
  * A JSON array of objects:
  *
- *     name, description, input_schema            needed
- *     title, annotations, icons, output_schema   go into the tool's description as they are
+ *     name, description, input_schema                   needed
+ *     title, annotations, icons, output_schema, _meta   go into the tool's description as they are
  *     command      argv, no shell: ["./count", "--json"]; command[0] with a slash is relative to
- * the file's folder, without one it is looked up in PATH cwd          folder of the command,
- * relative to the file's folder; else ours env          {"NAME": "value"}, or ["NAME"] to pass ours
- * on timeout_ms   else the router's durable      accepted if false: there is no durable queue yet
+ *                  the file's folder, without one it is looked up in PATH
+ *     cwd          folder of the command, relative to the file's folder; else ours
+ *     env          {"NAME": "value"}, or ["NAME"] to pass ours on
+ *     timeout_ms   else the router's
+ *     durable      accepted if false: there is no durable queue yet
  *
- * (inputSchema and outputSchema are understood too.) Any other key is an error. Thread: any.
+ * (inputSchema and outputSchema are understood too.) Any other key is an error.
+ *
+ * A schema file is the same with laxer rules, since another program wrote it, perhaps for others
+ * than us: only name and input_schema are needed, null counts as absent, and unknown keys are left
+ * out, as is what says how to run the tool (command, cwd, env, durable). Thread: any.
  */
 #pragma once
 
@@ -26,6 +32,12 @@ enum {
     TOOLS_FILE_E_MALFORMED = 1, /* the Diag says what, with file, line and field */
     TOOLS_FILE_E_UNREADABLE,    /* there is no such file, no permission…; the Diag says */
 };
+
+/* Who wrote the file. */
+typedef enum ToolsFileRules {
+    TOOLS_FILE_STRICT, /* a person, for us */
+    TOOLS_FILE_SCHEMA, /* a program that has the tools */
+} ToolsFileRules;
 
 /* Hand-written files have kilobytes; generated ones for a whole application a few MiB. */
 #define TOOLS_FILE_MAX_BYTES ((size_t)16 * 1024 * 1024)
@@ -49,6 +61,7 @@ typedef struct ToolsFileTool {
 
 typedef struct ToolsFile {
     const char *path; /* as it was given; copied */
+    ToolsFileRules rules;
     Bytes text;
     Arena arena; /* holds all of the above */
     ToolsFileTool *tools;
@@ -60,9 +73,19 @@ typedef struct ToolsFile {
 /* Reads and checks the file. 0, -ENOMEM, TOOLS_FILE_E_MALFORMED, TOOLS_FILE_E_UNREADABLE.
  * On failure *file is TOOLS_FILE_NULL. */
 int tools_file_load(ToolsFile *file, const char *path, Diag *reterr_diag);
+
+/* The same with what was read already. Takes the content of *text, which is then empty. 0, -ENOMEM,
+ * TOOLS_FILE_E_MALFORMED. */
+int tools_file_parse(ToolsFile *file, const char *path, Bytes *text, ToolsFileRules rules,
+                     Diag *reterr_diag);
+
 void tools_file_deinit(ToolsFile *file);
 
 /* Fills *reterr_diag (may be NULL) with "file:line: field: message" and the place of offset; field
  * may be empty. Returns TOOLS_FILE_E_MALFORMED. */
 int tools_file_blame(const ToolsFile *file, size_t offset, const char *field, const char *message,
                      Diag *reterr_diag);
+
+/* The same for tools[index], which router_add refused with r (ROUTER_E_*) and *why. */
+int tools_file_blame_entry(const ToolsFile *file, size_t index, int r, const Diag *why,
+                           Diag *reterr_diag);

@@ -22,6 +22,7 @@ typedef enum FieldId {
     FIELD_INPUT_SCHEMA,
     FIELD_OUTPUT_SCHEMA,
     FIELD_ANNOTATIONS,
+    FIELD_META,
     FIELD_COMMAND,
     FIELD_CWD,
     FIELD_ENV,
@@ -31,15 +32,15 @@ typedef enum FieldId {
 } FieldId;
 
 /* The order of the names is the order of the description's members. */
-static const char *const field_names[] = {"name",         "title",         "description", "icons",
-                                          "input_schema", "output_schema", "annotations", "command",
-                                          "cwd",          "env",           "timeout_ms",  "durable",
-                                          "inputSchema",  "outputSchema"};
-static const FieldId field_ids[] = {FIELD_NAME,         FIELD_TITLE,        FIELD_DESCRIPTION,
-                                    FIELD_ICONS,        FIELD_INPUT_SCHEMA, FIELD_OUTPUT_SCHEMA,
-                                    FIELD_ANNOTATIONS,  FIELD_COMMAND,      FIELD_CWD,
-                                    FIELD_ENV,          FIELD_TIMEOUT_MS,   FIELD_DURABLE,
-                                    FIELD_INPUT_SCHEMA, FIELD_OUTPUT_SCHEMA};
+static const char *const field_names[] = {
+    "name",          "title",       "description", "icons",       "input_schema",
+    "output_schema", "annotations", "_meta",       "command",     "cwd",
+    "env",           "timeout_ms",  "durable",     "inputSchema", "outputSchema"};
+static const FieldId field_ids[] = {FIELD_NAME,        FIELD_TITLE,        FIELD_DESCRIPTION,
+                                    FIELD_ICONS,       FIELD_INPUT_SCHEMA, FIELD_OUTPUT_SCHEMA,
+                                    FIELD_ANNOTATIONS, FIELD_META,         FIELD_COMMAND,
+                                    FIELD_CWD,         FIELD_ENV,          FIELD_TIMEOUT_MS,
+                                    FIELD_DURABLE,     FIELD_INPUT_SCHEMA, FIELD_OUTPUT_SCHEMA};
 
 /* How each is spelt in the description; NULL if it is not part of it. */
 static const char *const description_names[N_FIELDS] = {
@@ -50,6 +51,7 @@ static const char *const description_names[N_FIELDS] = {
     [FIELD_INPUT_SCHEMA] = "inputSchema",
     [FIELD_OUTPUT_SCHEMA] = "outputSchema",
     [FIELD_ANNOTATIONS] = "annotations",
+    [FIELD_META] = "_meta",
 };
 
 /* The kind that a field must be of; env may also be an array, and is looked at where it is read. */
@@ -57,9 +59,10 @@ static const JsonKind field_kinds[N_FIELDS] = {
     [FIELD_NAME] = JSON_STRING,         [FIELD_TITLE] = JSON_STRING,
     [FIELD_DESCRIPTION] = JSON_STRING,  [FIELD_ICONS] = JSON_ARRAY,
     [FIELD_INPUT_SCHEMA] = JSON_OBJECT, [FIELD_OUTPUT_SCHEMA] = JSON_OBJECT,
-    [FIELD_ANNOTATIONS] = JSON_OBJECT,  [FIELD_COMMAND] = JSON_ARRAY,
-    [FIELD_CWD] = JSON_STRING,          [FIELD_ENV] = JSON_OBJECT,
-    [FIELD_TIMEOUT_MS] = JSON_NUMBER,   [FIELD_DURABLE] = JSON_FALSE,
+    [FIELD_ANNOTATIONS] = JSON_OBJECT,  [FIELD_META] = JSON_OBJECT,
+    [FIELD_COMMAND] = JSON_ARRAY,       [FIELD_CWD] = JSON_STRING,
+    [FIELD_ENV] = JSON_OBJECT,          [FIELD_TIMEOUT_MS] = JSON_NUMBER,
+    [FIELD_DURABLE] = JSON_FALSE,
 };
 
 /* One tool while it is read. */
@@ -117,12 +120,29 @@ static int tool_string(const ToolReader *reader, JsonValue v, FieldId id, const 
     return 0;
 }
 
+static int tool_blame_unknown(const ToolReader *reader, JsonValue where, Span key)
+{
+    const char *nearest = text_nearest(key, field_names, TW_ARRAY_SIZE(field_names));
+    char message[DIAG_MESSAGE_SIZE];
+
+    (void)snprintf(message, sizeof(message), "unknown key \"%.*s\"%s%s%s", (int)key.n, key.p,
+                   nearest != NULL ? "; did you mean \"" : "", nearest != NULL ? nearest : "",
+                   nearest != NULL ? "\"?" : "");
+    return tool_blame(reader, where, NULL, message);
+}
+
+/* Does a schema file say nothing to us there? How a tool is run is its writer's business. */
+static bool tool_is_foreign(const ToolReader *reader, FieldId id, JsonValue v)
+{
+    return reader->file->rules == TOOLS_FILE_SCHEMA &&
+           (id == FIELD_COMMAND || id == FIELD_CWD || id == FIELD_ENV || id == FIELD_DURABLE ||
+            json_kind(v) == JSON_NULL);
+}
+
 /* Sorts the members of one tool into fields. */
 static int tool_sort(ToolReader *reader, JsonValue object)
 {
     for (JsonIter it = json_iter(object); json_iter_next(&it);) {
-        char message[DIAG_MESSAGE_SIZE];
-        const char *nearest;
         Span key;
         size_t which;
         FieldId id;
@@ -132,13 +152,15 @@ static int tool_sort(ToolReader *reader, JsonValue object)
             return err_fold(r);
         }
         if (!text_is_one_of(key, field_names, TW_ARRAY_SIZE(field_names), &which)) {
-            nearest = text_nearest(key, field_names, TW_ARRAY_SIZE(field_names));
-            (void)snprintf(message, sizeof(message), "unknown key \"%.*s\"%s%s%s", (int)key.n,
-                           key.p, nearest != NULL ? "; did you mean \"" : "",
-                           nearest != NULL ? nearest : "", nearest != NULL ? "\"?" : "");
-            return tool_blame(reader, it.key, NULL, message);
+            if (reader->file->rules == TOOLS_FILE_STRICT) {
+                return tool_blame_unknown(reader, it.key, key);
+            }
+            continue;
         }
         id = field_ids[which];
+        if (tool_is_foreign(reader, id, it.value)) {
+            continue;
+        }
         if (reader->fields[id].node != NULL) {
             return tool_blame(reader, it.key, field_names[which], "is given twice");
         }
@@ -152,7 +174,9 @@ static int tool_check_kinds(const ToolReader *reader, JsonValue object)
     static const FieldId needed[] = {FIELD_NAME, FIELD_DESCRIPTION, FIELD_INPUT_SCHEMA};
 
     for (size_t i = 0; i < TW_ARRAY_SIZE(needed); i++) {
-        if (reader->fields[needed[i]].node == NULL) {
+        bool is_needed = reader->file->rules == TOOLS_FILE_STRICT || needed[i] != FIELD_DESCRIPTION;
+
+        if (is_needed && reader->fields[needed[i]].node == NULL) {
             return tool_blame(reader, object, field_names[needed[i]], "is missing");
         }
     }

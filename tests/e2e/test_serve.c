@@ -18,7 +18,25 @@
 
 #include "base/limits.h"
 
+/* A program that waits for ever fails its test, long before ctest would notice; nothing is measured
+ * by it. */
+#define WATCHDOG_S 60
+
 static const char *program;
+
+static int watchdog_start(void **state)
+{
+    (void)state;
+    (void)alarm(WATCHDOG_S);
+    return 0;
+}
+
+static int watchdog_stop(void **state)
+{
+    (void)state;
+    (void)alarm(0);
+    return 0;
+}
 
 static void start(Peer *peer, const char *const *arguments)
 {
@@ -438,6 +456,100 @@ static void a_signal_lets_calls_finish_and_refuses_new_ones(void **state)
     }
 }
 
+/* Longer than the watchdog waits. */
+static const char *const with_endless_drain[] = {"serve",      "--diagnostics", "--rate", "off",
+                                                 "--drain-ms", "600000",        NULL};
+
+/* A call that is told of by the one behind it. */
+static void start_endless_call(Peer *peer)
+{
+    start(peer, with_endless_drain);
+    peer_send(peer, CALL("1", "sleep", "{\"ms\":600000}"));
+    peer_send(peer, CALL("2", "echo", "{\"message\":\"running\"}"));
+    peer_expect(peer, TEXT("2", "running"));
+}
+
+/* Asks until it is refused: only then is the signal known to have been handled, and not to become
+ * one with the next. */
+static void wait_until_refused(Peer *peer)
+{
+    bool is_refused = false;
+
+    while (!is_refused) {
+        char *line;
+
+        peer_send(peer, CALL("3", "echo", "{\"message\":\"x\"}"));
+        line = peer_line(peer);
+        assert_non_null(line);
+        is_refused = strstr(line, "\"error\"") != NULL;
+        free(line);
+    }
+}
+
+static void a_second_signal_does_not_wait_for_calls(void **state)
+{
+    static const int signums[] = {SIGTERM, SIGINT, SIGHUP};
+
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(signums); i++) {
+        Peer peer;
+
+        start_endless_call(&peer);
+        assert_int_equal(kill(peer.pid, signums[i]), 0);
+        wait_until_refused(&peer);
+        peer_send(&peer, "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"ping\"}");
+        peer_expect(&peer, "{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{}}");
+        assert_int_equal(kill(peer.pid, SIGTERM), 0);
+        assert_null(peer_line(&peer));
+        assert_int_equal(peer_finish(&peer), 0);
+    }
+}
+
+/* What clients do: they close our input, wait a moment, and send SIGTERM. */
+static void a_signal_after_the_end_of_input_does_not_wait_for_calls(void **state)
+{
+    static const int signums[] = {SIGTERM, SIGINT, SIGHUP};
+
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(signums); i++) {
+        Peer peer;
+
+        start_endless_call(&peer);
+        peer_close_input(&peer);
+        assert_int_equal(kill(peer.pid, signums[i]), 0);
+        assert_int_equal(peer_finish(&peer), 0);
+    }
+}
+
+/* It reads its tools from a FIFO, which tells how far it has come. */
+static void a_signal_during_the_start_ends_it_with_status_0(void **state)
+{
+    static const int signums[] = {SIGTERM, SIGINT, SIGHUP};
+    char folder[] = "/tmp/tw-serve-start-XXXXXX";
+    char path[64];
+    const char *const arguments[] = {"serve", "--tools", path, NULL};
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof(path), "%s/tools.json", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(signums); i++) {
+        int fd;
+        Peer peer;
+
+        peer_start(&peer, program, arguments);
+        fd = open(path, O_WRONLY | O_CLOEXEC); /* once it has opened the other end */
+        assert_true(fd >= 0);
+        assert_int_equal(kill(peer.pid, signums[i]), 0);
+        assert_int_equal(write(fd, "[]", 2), 2);
+        assert_int_equal(close(fd), 0);
+        assert_null(peer_line(&peer)); /* though its input is open */
+        assert_int_equal(peer_finish(&peer), 0);
+    }
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 static void calls_that_do_not_end_are_cancelled_after_the_drain(void **state)
 {
     static const char *const arguments[] = {"serve", "--diagnostics", "--drain-ms", "100", NULL};
@@ -533,27 +645,32 @@ static void an_orphan_ends(void **state)
     mcp_watch_deinit(&peer.watch);
 }
 
+#define WATCHED(test) cmocka_unit_test_setup_teardown(test, watchdog_start, watchdog_stop)
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_input_has_its_answer_and_the_next_request_is_served),
-        cmocka_unit_test(nesting_of_100000_levels_is_refused),
-        cmocka_unit_test(a_request_of_1_MiB_passes_and_one_byte_more_does_not),
-        cmocka_unit_test(ten_thousand_requests_are_answered_though_nobody_reads_at_first),
-        cmocka_unit_test(input_that_ends_inside_a_line_ends_the_session),
-        cmocka_unit_test(a_slow_call_delays_nothing),
-        cmocka_unit_test(an_id_in_use_is_refused_and_the_first_call_goes_on),
-        cmocka_unit_test(more_calls_than_allowed_are_refused_at_once),
-        cmocka_unit_test(the_rate_is_limited),
-        cmocka_unit_test(a_call_ends_at_its_deadline),
-        cmocka_unit_test(progress_extends_the_deadline),
-        cmocka_unit_test(the_hard_maximum_ends_a_call_that_reports),
-        cmocka_unit_test(calls_in_flight_finish_when_input_ends),
-        cmocka_unit_test(a_signal_lets_calls_finish_and_refuses_new_ones),
-        cmocka_unit_test(calls_that_do_not_end_are_cancelled_after_the_drain),
-        cmocka_unit_test(a_client_that_has_gone_ends_the_program_without_a_signal),
-        cmocka_unit_test(a_client_that_neither_reads_nor_writes_is_given_up),
-        cmocka_unit_test(an_orphan_ends),
+        WATCHED(bad_input_has_its_answer_and_the_next_request_is_served),
+        WATCHED(nesting_of_100000_levels_is_refused),
+        WATCHED(a_request_of_1_MiB_passes_and_one_byte_more_does_not),
+        WATCHED(ten_thousand_requests_are_answered_though_nobody_reads_at_first),
+        WATCHED(input_that_ends_inside_a_line_ends_the_session),
+        WATCHED(a_slow_call_delays_nothing),
+        WATCHED(an_id_in_use_is_refused_and_the_first_call_goes_on),
+        WATCHED(more_calls_than_allowed_are_refused_at_once),
+        WATCHED(the_rate_is_limited),
+        WATCHED(a_call_ends_at_its_deadline),
+        WATCHED(progress_extends_the_deadline),
+        WATCHED(the_hard_maximum_ends_a_call_that_reports),
+        WATCHED(calls_in_flight_finish_when_input_ends),
+        WATCHED(a_signal_lets_calls_finish_and_refuses_new_ones),
+        WATCHED(a_second_signal_does_not_wait_for_calls),
+        WATCHED(a_signal_after_the_end_of_input_does_not_wait_for_calls),
+        WATCHED(a_signal_during_the_start_ends_it_with_status_0),
+        WATCHED(calls_that_do_not_end_are_cancelled_after_the_drain),
+        WATCHED(a_client_that_has_gone_ends_the_program_without_a_signal),
+        WATCHED(a_client_that_neither_reads_nor_writes_is_given_up),
+        WATCHED(an_orphan_ends),
     };
 
     if (argc != 2) {

@@ -13,13 +13,31 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Only ends a test that would hang; nothing is measured by it. */
 #define HANG_MS 60000
 #define STEP_MS 10
 
+/* For a test whose program waits for ever; longer than HANG_MS, which explains itself better. */
+#define WATCHDOG_S 100
+
 static const char *program;
+
+static int watchdog_start(void **state)
+{
+    (void)state;
+    (void)alarm(WATCHDOG_S);
+    return 0;
+}
+
+static int watchdog_stop(void **state)
+{
+    (void)state;
+    (void)alarm(0);
+    return 0;
+}
 
 /* A tool whose command runs in the folder of the file. */
 #define TOOL(name, more)                                                                           \
@@ -45,6 +63,9 @@ static const char *const tools[] = {
          SCRIPT("trap '' TERM; sleep 1000 & " NOTE_PROCESSES "wait") ",\"timeout_ms\":1500"),
     TOOL("flood", SCRIPT("yes & " NOTE_PROCESSES "wait")),
     TOOL("sleep", SCRIPT("sleep 1000 & " NOTE_PROCESSES "wait")),
+    TOOL("deaf", SCRIPT("trap '' TERM; sleep 1000 & " NOTE_PROCESSES "wait")),
+    TOOL("polite", SCRIPT("trap 'echo >told; exit' TERM; sleep 1000 & " NOTE_PROCESSES "wait")),
+    TOOL("alone", SCRIPT("echo $$ $$ >new; mv new pids; exec sleep 1000")),
 };
 
 typedef struct Folder {
@@ -271,6 +292,85 @@ static void too_much_output_ends_the_command(void **state)
     folder_close(&folder);
 }
 
+/* Until the tool has noted its processes, which was not called before in this folder. */
+static void start_command(Peer *peer, const Folder *folder, const char *tool)
+{
+    const char *const arguments[] = {"serve",   "--drain-ms",  "600000",
+                                     "--tools", folder->tools, NULL};
+    char line[256];
+
+    (void)unlink(folder->pids);
+    peer_open(peer, program, arguments);
+    (void)snprintf(line, sizeof(line), CALL("1", "%s", "{}"), tool);
+    peer_send(peer, line);
+    for (int ms = 0; access(folder->pids, R_OK) != 0; ms += STEP_MS) {
+        assert_true(ms < HANG_MS);
+        (void)poll(NULL, 0, STEP_MS);
+    }
+}
+
+static void a_drain_that_is_cut_tells_commands_to_end_and_kills_them_then(void **state)
+{
+    static const char *const names[] = {"sleep", "polite", "deaf"};
+    char told[128];
+    Folder folder;
+
+    (void)state;
+    folder_open(&folder);
+    (void)snprintf(told, sizeof(told), "%s/told", folder.path);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(names); i++) {
+        Peer peer;
+
+        print_message("%s\n", names[i]);
+        start_command(&peer, &folder, names[i]);
+        peer_close_input(&peer);
+        assert_int_equal(kill(peer.pid, SIGTERM), 0);
+        assert_int_equal(peer_finish(&peer), 0);
+        wait_until_group_ended(&folder);
+    }
+    assert_int_equal(unlink(told), 0); /* it had the time to write it */
+    folder_close(&folder);
+}
+
+/* As fast as they can be sent, from the first to the end. */
+static void no_number_of_signals_spoils_the_end(void **state)
+{
+    static const char *const names[] = {"sleep", "deaf"};
+    Folder folder;
+
+    (void)state;
+    folder_open(&folder);
+    for (size_t i = 0; i < 10; i++) {
+        Peer peer;
+        siginfo_t info = {.si_pid = 0};
+
+        start_command(&peer, &folder, names[i % TW_ARRAY_SIZE(names)]);
+        while (info.si_pid == 0) {
+            assert_int_equal(kill(peer.pid, SIGTERM), 0);
+            assert_int_equal(waitid(P_PID, (id_t)peer.pid, &info, WEXITED | WNOHANG | WNOWAIT), 0);
+        }
+        assert_int_equal(peer_finish(&peer), 0);
+        wait_until_group_ended(&folder);
+    }
+    folder_close(&folder);
+}
+
+#ifdef __linux__
+static void a_command_does_not_outlive_a_program_that_was_killed(void **state)
+{
+    Folder folder;
+    Peer peer;
+
+    (void)state;
+    folder_open(&folder);
+    start_command(&peer, &folder, "alone");
+    assert_int_equal(kill(peer.pid, SIGKILL), 0);
+    assert_int_equal(peer_finish(&peer), -SIGKILL);
+    wait_until_group_ended(&folder);
+    folder_close(&folder);
+}
+#endif
+
 static void a_client_that_goes_takes_its_commands_with_it(void **state)
 {
     const char *arguments[] = {"serve", "--drain-ms", "1", "--tools", NULL, NULL};
@@ -292,16 +392,23 @@ static void a_client_that_goes_takes_its_commands_with_it(void **state)
     folder_close(&folder);
 }
 
+#define WATCHED(test) cmocka_unit_test_setup_teardown(test, watchdog_start, watchdog_stop)
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arguments_meet_no_shell),
-        cmocka_unit_test(the_environment_is_clean),
-        cmocka_unit_test(a_failing_command_is_a_tool_error),
-        cmocka_unit_test(an_object_is_structured),
-        cmocka_unit_test(the_deadline_ends_the_whole_process_group),
-        cmocka_unit_test(too_much_output_ends_the_command),
-        cmocka_unit_test(a_client_that_goes_takes_its_commands_with_it),
+        WATCHED(arguments_meet_no_shell),
+        WATCHED(the_environment_is_clean),
+        WATCHED(a_failing_command_is_a_tool_error),
+        WATCHED(an_object_is_structured),
+        WATCHED(the_deadline_ends_the_whole_process_group),
+        WATCHED(too_much_output_ends_the_command),
+        WATCHED(a_drain_that_is_cut_tells_commands_to_end_and_kills_them_then),
+        WATCHED(no_number_of_signals_spoils_the_end),
+#ifdef __linux__
+        WATCHED(a_command_does_not_outlive_a_program_that_was_killed),
+#endif
+        WATCHED(a_client_that_goes_takes_its_commands_with_it),
     };
 
     if (argc != 2) {

@@ -78,6 +78,34 @@ static void paths_are_taken_from_the_folder_of_the_file(void **state)
     config_deinit(&config);
 }
 
+static void a_call_socket_has_a_socket_and_a_schema(void **state)
+{
+    Config config;
+    Diag diag;
+
+    (void)state;
+    assert_int_equal(
+        parse(&config, "{\"call_socket\":{\"connect\":\"p.sock\",\"schema\":\"/s.json\"}}", &diag),
+        0);
+    assert_string_equal(config.call_socket, "/etc/tw/p.sock");
+    assert_string_equal(config.call_socket_schema, "/s.json");
+    config_deinit(&config);
+    assert_null(config.call_socket);
+    assert_null(config.call_socket_schema);
+    assert_int_equal(parse(&config, "{}", &diag), 0);
+    assert_null(config.call_socket);
+    config_deinit(&config);
+}
+
+static void settings_of_numbers_are_known_by_name(void **state)
+{
+    (void)state;
+    assert_true(config_has_number(SPAN("rate_burst")));
+    assert_true(config_has_number(SPAN("page_size")));
+    assert_false(config_has_number(SPAN("rate")));
+    assert_false(config_has_number(SPAN("call_socket")));
+}
+
 static void every_error_names_file_line_and_field(void **state)
 {
     static const struct {
@@ -101,6 +129,18 @@ static void every_error_names_file_line_and_field(void **state)
          "numbers"},
         {"{\"limits\":[]}", CONFIG_E_INVALID, "/etc/tw/c.json:1: limits: expected an object"},
         {"{\"tools\":5}", CONFIG_E_INVALID, "/etc/tw/c.json:1: tools: expected a string"},
+        {"{\"call_socket\":\"p.sock\"}", CONFIG_E_INVALID,
+         "/etc/tw/c.json:1: call_socket: expected an object"},
+        {"{\"call_socket\":{\n\"conect\":\"p\"}}", CONFIG_E_INVALID,
+         "/etc/tw/c.json:2: call_socket.conect: unknown key; did you mean 'connect'?"},
+        {"{\"call_socket\":{\"schema\":\"s\",\"connect\":5}}", CONFIG_E_INVALID,
+         "/etc/tw/c.json:1: call_socket.connect: expected a string"},
+        {"{\"call_socket\":{\"connect\":\"p\"}}", CONFIG_E_INVALID,
+         "/etc/tw/c.json:1: call_socket: 'schema' is missing"},
+        {"{\"call_socket\":{\"schema\":\"s\"}}", CONFIG_E_INVALID,
+         "/etc/tw/c.json:1: call_socket: 'connect' is missing"},
+        {"{\"callsocket\":{}}", CONFIG_E_INVALID,
+         "/etc/tw/c.json:1: callsocket: unknown key; did you mean 'call_socket'?"},
         {"[]", CONFIG_E_INVALID, "/etc/tw/c.json:1: configuration: expected an object"},
         {"{\"tools\":\"${TW_TEST_UNSET}\"}", CONFIG_E_VARIABLE,
          "/etc/tw/c.json:1: tools: ${TW_TEST_UNSET} is not set in the environment; "
@@ -255,6 +295,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_limit_is_read_as_number_or_text),
         cmocka_unit_test(paths_are_taken_from_the_folder_of_the_file),
+        cmocka_unit_test(a_call_socket_has_a_socket_and_a_schema),
+        cmocka_unit_test(settings_of_numbers_are_known_by_name),
         cmocka_unit_test(every_error_names_file_line_and_field),
         cmocka_unit_test(variables_are_replaced),
         cmocka_unit_test(a_setting_of_a_flag_is_checked_like_the_file),

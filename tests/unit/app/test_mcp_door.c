@@ -14,6 +14,9 @@
 #include "support/mcp_watch.h"
 #include "support/oom_sweep.h"
 
+/* For a test that would wait for ever; nothing is measured by it. */
+#define WATCHDOG_S 30
+
 static const McpIdentity identity = {.name = SPAN_INIT("t"), .version = SPAN_INIT("1")};
 
 /* A door whose client is the test itself, at the other end of a socket. */
@@ -86,6 +89,33 @@ static void client_sends(Fixture *f, const char *text)
     assert_int_equal(send(f->client, text, strlen(text), MSG_NOSIGNAL), (ssize_t)strlen(text));
 }
 
+static void stop_loop(void *context)
+{
+    io_loop_stop(context);
+}
+
+/* The same for more than the socket holds: whenever it is full the door is given a turn to read. */
+static void client_sends_while_running(Fixture *f, const char *text)
+{
+    size_t n = strlen(text);
+    IoTimer *timer = NULL;
+
+    mcp_watch_client_sends(&f->watch, text, n);
+    assert_int_equal(io_timer_new(&timer, hub_loop(f->hub), false, stop_loop, hub_loop(f->hub)), 0);
+    while (n > 0) {
+        ssize_t sent = send(f->client, text, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+        if (sent > 0) {
+            text += sent;
+            n -= (size_t)sent;
+        } else {
+            io_timer_start_at(timer, io_loop_now_ms(hub_loop(f->hub)));
+            assert_int_equal(io_loop_run(hub_loop(f->hub)), 0);
+        }
+    }
+    timer = io_timer_free(timer);
+}
+
 /* What the client can read now. */
 static const char *client_reads(Fixture *f)
 {
@@ -100,6 +130,9 @@ static const char *client_reads(Fixture *f)
 #define MODERN                                                                                     \
     "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","                       \
     "\"io.modelcontextprotocol/clientCapabilities\":{}}"
+#define CALL_HEAD(id, tool)                                                                        \
+    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{\"name\":\"" tool    \
+    "\",\"arguments\":"
 #define CALL(id, tool, arguments)                                                                  \
     "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{\"name\":\"" tool    \
     "\",\"arguments\":" arguments "," MODERN "}}\n"
@@ -168,6 +201,83 @@ static void a_door_is_freed_while_calls_run(void **state)
     fixture_deinit(&f); /* the call never even started */
 }
 
+static void a_door_knows_when_it_is_ending(void **state)
+{
+    Fixture f;
+
+    (void)state;
+    assert_int_equal(fixture_init(&f, NULL, 0), 0);
+    assert_false(mcp_door_is_ending(f.door));
+    mcp_door_shutdown(f.door);
+    assert_true(mcp_door_is_ending(f.door));
+    fixture_deinit(&f);
+    /* Also before the loop has come to read it. */
+    assert_int_equal(fixture_init(&f, NULL, 0), 0);
+    client_sends(&f, CALL("1", "sleep", "{\"ms\":600000}"));
+    assert_false(mcp_door_is_ending(f.door));
+    assert_int_equal(shutdown(f.client, SHUT_WR), 0);
+    assert_true(mcp_door_is_ending(f.door));
+    fixture_deinit(&f);
+}
+
+/* Reads while the door writes, and stops the loop when the condition has come. */
+typedef struct Reader {
+    Fixture *f;
+    IoTimer *timer;
+    long n_live;    /* stop below so many blocks; 0: at the end of a line */
+    char last_byte; /* that was read */
+} Reader;
+
+#define READER_PERIOD_MS 1
+
+static void reader_on_timer(void *context)
+{
+    Reader *reader = context;
+    Fixture *f = reader->f;
+    const char *got = client_reads(f);
+
+    if (got[0] != '\0') {
+        reader->last_byte = got[strlen(got) - 1];
+    }
+    if (reader->n_live > 0 ? alloc_testing()->n_live < reader->n_live : reader->last_byte == '\n') {
+        io_loop_stop(hub_loop(f->hub));
+        return;
+    }
+    io_timer_start_at(reader->timer, io_loop_now_ms(hub_loop(f->hub)) + READER_PERIOD_MS);
+}
+
+/* A client that has sent one large message and is silent then costs no more than any other: the
+ * blocks of the request and of the answer go back though nothing more is read or written. */
+static void memory_of_large_messages_is_given_back_in_silence(void **state)
+{
+    enum {
+        N = 600000
+    };
+    static char text[N + 1];
+    Fixture f;
+    Reader reader = {.f = &f};
+
+    (void)state;
+    (void)alarm(WATCHDOG_S);
+    memset(text, 'x', N);
+    assert_int_equal(fixture_init(&f, NULL, 0), 0);
+    assert_int_equal(fcntl(f.client, F_SETFL, O_NONBLOCK), 0);
+    assert_int_equal(io_timer_new(&reader.timer, hub_loop(f.hub), false, reader_on_timer, &reader),
+                     0);
+    client_sends_while_running(&f, CALL_HEAD("1", "echo") "{\"message\":\"");
+    client_sends_while_running(&f, text);
+    client_sends_while_running(&f, "\"}," MODERN "}}\n");
+    reader_on_timer(&reader);
+    assert_int_equal(io_loop_run(hub_loop(f.hub)), 0);
+    assert_int_equal(reader.last_byte, '\n');
+    reader.n_live = alloc_testing()->n_live - 1; /* both of them, and not only one */
+    reader_on_timer(&reader);
+    assert_int_equal(io_loop_run(hub_loop(f.hub)), 0);
+    reader.timer = io_timer_free(reader.timer);
+    fixture_deinit(&f);
+    (void)alarm(0);
+}
+
 static int open_once(void *context)
 {
     Fixture f;
@@ -191,6 +301,8 @@ int main(void)
         cmocka_unit_test(the_drain_is_bounded),
         cmocka_unit_test(a_shutdown_refuses_new_requests_and_lets_the_old_end),
         cmocka_unit_test(a_door_is_freed_while_calls_run),
+        cmocka_unit_test(a_door_knows_when_it_is_ending),
+        cmocka_unit_test(memory_of_large_messages_is_given_back_in_silence),
         cmocka_unit_test(no_allocation_may_fail_unnoticed),
     };
 

@@ -32,6 +32,8 @@ typedef struct Fixture {
     Router *router;
     IoTimer *clock; /* tells the router the time */
     ExecProvider *provider;
+    size_t max_request_bytes; /* for the provider */
+    size_t max_response_bytes;
     char folder[PATH_MAX];
     char file[PATH_MAX + 16];
 } Fixture;
@@ -91,7 +93,7 @@ static void ask(Asked *asked, Fixture *f, const char *tool, const char *argument
     bytes_init(&asked->content, RESULT_BYTES);
     bytes_init(&asked->structured, RESULT_BYTES);
     bytes_init(&asked->message, RESULT_BYTES);
-    arena_init(&asked->arena, RESULT_BYTES);
+    arena_init(&asked->arena, RESULT_BYTES * 2);
     call_init(&asked->call);
     asked->call.door = &door;
     asked->call.verb = CALL_TOOL;
@@ -156,10 +158,21 @@ static void put_file(const char *path, const char *text)
     assert_int_equal(fclose(out), 0);
 }
 
+static int load_from(Fixture *f, const char *path, Diag *diag)
+{
+    return exec_provider_load(&f->provider,
+                              &(ExecProviderConfig){.router = f->router,
+                                                    .loop = f->loop,
+                                                    .path = path,
+                                                    .max_request_bytes = f->max_request_bytes,
+                                                    .max_response_bytes = f->max_response_bytes},
+                              diag);
+}
+
 static int try_load(Fixture *f, const char *text, Diag *diag)
 {
     put_file(f->file, text);
-    return exec_provider_load(&f->provider, f->router, f->loop, f->file, NULL, diag);
+    return load_from(f, f->file, diag);
 }
 
 static void load(Fixture *f, const char *text)
@@ -357,6 +370,29 @@ static void only_the_end_of_stderr_is_kept(void **state)
     forget(&asked);
 }
 
+/* Characters of two bytes, and one byte more than is kept: what is left of the first one goes. */
+static void the_end_of_stderr_begins_with_a_whole_character(void **state)
+{
+    Fixture *f = *state;
+    Asked asked;
+    Bytes expected;
+
+    load(f,
+         "[" SCRIPT("a", "printf '\\\\303\\\\251%.0s' $(seq 2048) >&2; printf x >&2; exit 1") "]");
+    run(&asked, f, "a", NULL);
+    bytes_init(&expected, RESULT_BYTES);
+    assert_int_equal(
+        bytes_append_format(&expected, "{\"type\":\"text\",\"text\":\"exit status 1\\n[...]"), 0);
+    for (size_t i = 1; i < EXEC_RUN_TAIL_BYTES / 2; i++) {
+        assert_int_equal(bytes_append_format(&expected, "\xC3\xA9"), 0);
+    }
+    assert_int_equal(bytes_append_format(&expected, "x\"}"), 0);
+    assert_int_equal(asked.content.n, expected.n);
+    assert_memory_equal(asked.content.data, expected.data, expected.n);
+    bytes_deinit(&expected);
+    forget(&asked);
+}
+
 static void stderr_of_a_success_is_not_part_of_the_result(void **state)
 {
     Fixture *f = *state;
@@ -395,6 +431,122 @@ static void too_much_output_ends_the_command(void **state)
     run(&asked, f, "ok", NULL);
     assert_text(&asked, false, "ok");
     forget(&asked);
+}
+
+#define CAT_TOOL "[{\"name\":\"cat\"," SCHEMA ",\"command\":[\"cat\"]}]"
+
+/* {"x":"yyy…"} of n bytes, to be freed. */
+static char *arguments_of(size_t n)
+{
+    char *arguments = malloc(n + 1);
+
+    assert_non_null(arguments);
+    memset(arguments, 'y', n);
+    memcpy(arguments, "{\"x\":\"", 6);
+    memcpy(arguments + n - 2, "\"}", 3);
+    return arguments;
+}
+
+/* Calls cat with arguments of n bytes. */
+static void assert_arguments_pass(Fixture *f, size_t n, bool pass)
+{
+    char *arguments = arguments_of(n);
+    Asked asked;
+
+    run(&asked, f, "cat", arguments);
+    if (pass) {
+        assert_int_equal(asked.kind, CALL_RESULT_TOOL);
+        assert_int_equal(asked.content.n,
+                         n + strlen("{\"type\":\"text\",\"text\":\"\"}") + strlen("\\\\\\\\"));
+    } else {
+        assert_int_equal(asked.kind, CALL_RESULT_ERROR);
+        assert_int_equal(asked.error, CALL_ERROR_TOO_LARGE);
+        assert_span(&asked.message, "the arguments are too large for a command");
+    }
+    forget(&asked);
+    free(arguments);
+}
+
+static void arguments_may_be_as_long_as_a_request(void **state)
+{
+    Fixture *f = *state;
+
+    load(f, CAT_TOOL);
+    assert_arguments_pass(f, LIMIT_MCP_REQUEST_BYTES, true);
+    assert_arguments_pass(f, LIMIT_MCP_REQUEST_BYTES + 1, false);
+    assert_arguments_pass(f, 100, true); /* the next call has the room again */
+    f->provider = exec_provider_free(f->provider);
+    f->max_request_bytes = LIMIT_MCP_REQUEST_BYTES * 3;
+    load(f, CAT_TOOL);
+    assert_arguments_pass(f, LIMIT_MCP_REQUEST_BYTES * 3, true);
+    assert_arguments_pass(f, LIMIT_MCP_REQUEST_BYTES * 3 + 1, false);
+}
+
+/* A tool that prints n bytes, of which the last is not a newline. */
+static void assert_output_passes(Fixture *f, size_t n, bool pass)
+{
+    char file[512];
+    Asked asked;
+
+    (void)snprintf(file, sizeof(file),
+                   "[" SCRIPT("print", "head -c %zu /dev/zero | tr '\\\\0' x") "]", n);
+    load(f, file);
+    run(&asked, f, "print", NULL);
+    if (pass) {
+        assert_int_equal(asked.kind, CALL_RESULT_TOOL);
+        assert_int_equal(asked.content.n, n + strlen("{\"type\":\"text\",\"text\":\"\"}"));
+    } else {
+        assert_int_equal(asked.kind, CALL_RESULT_ERROR);
+        assert_int_equal(asked.error, CALL_ERROR_TOO_LARGE);
+        assert_span(&asked.message, "the result is too large");
+    }
+    forget(&asked);
+    f->provider = exec_provider_free(f->provider);
+}
+
+static void output_may_be_as_long_as_a_response(void **state)
+{
+    Fixture *f = *state;
+    size_t n_around = strlen("{\"type\":\"text\",\"text\":\"\"}");
+
+    assert_output_passes(f, LIMIT_MCP_RESPONSE_BYTES - n_around, true);
+    assert_output_passes(f, LIMIT_MCP_RESPONSE_BYTES - n_around + 1, false);
+    f->max_response_bytes = LIMIT_MCP_RESPONSE_BYTES * 2;
+    assert_output_passes(f, LIMIT_MCP_RESPONSE_BYTES * 2 - n_around, true);
+    assert_output_passes(f, LIMIT_MCP_RESPONSE_BYTES * 2 + 1, false);
+    f->max_response_bytes = 2048;
+    assert_output_passes(f, 2048 - n_around, true);
+    assert_output_passes(f, 2048, false);
+}
+
+/* A tool that prints objects nested as deep as the argument says. */
+#define NEST                                                                                       \
+    "[{\"name\":\"nest\"," SCHEMA ",\"output_schema\":{\"type\":\"object\"},\"command\":"          \
+    "[\"awk\",\"{ gsub(/[^0-9]/, \\\"\\\"); for (i = 1; i < $0 + 0; i++) printf \\\"{\\\\\\\"a"    \
+    "\\\\\\\":\\\"; printf \\\"{}\\\"; for (i = 1; i < $0 + 0; i++) printf \\\"}\\\" }\"]}]"
+
+static void output_that_is_nested_too_deeply_is_refused_by_that_name(void **state)
+{
+    static const size_t depths[] = {LIMIT_RESULT_DEPTH, LIMIT_RESULT_DEPTH + 1, LIMIT_JSON_DEPTH,
+                                    LIMIT_JSON_DEPTH + 1};
+    Fixture *f = *state;
+
+    load(f, NEST);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(depths); i++) {
+        char arguments[32];
+        Asked asked;
+
+        (void)snprintf(arguments, sizeof(arguments), "{\"n\":%zu}", depths[i]);
+        run(&asked, f, "nest", arguments);
+        if (i == 0) {
+            assert_int_equal(asked.kind, CALL_RESULT_TOOL);
+            assert_int_equal(asked.structured.n, 6 * (depths[i] - 1) + 2);
+        } else {
+            assert_int_equal(asked.error, CALL_ERROR_BAD_RESULT);
+            assert_span(&asked.message, "the provider's answer is nested too deeply");
+        }
+        forget(&asked);
+    }
 }
 
 static void a_program_that_is_not_there_is_unavailable(void **state)
@@ -787,9 +939,7 @@ static void mistakes_name_the_file_and_nothing_is_added(void **state)
     assert_string_equal(diag.field, "[0].annotations/readOnlyHint");
     assert_non_null(strstr(diag.message, "tools.json:1: [0].annotations/readOnlyHint: must be true "
                                          "or false, and is \"yes\""));
-    assert_int_equal(
-        exec_provider_load(&f->provider, f->router, f->loop, "/no/such/file", NULL, &diag),
-        EXEC_PROVIDER_E_UNREADABLE);
+    assert_int_equal(load_from(f, "/no/such/file", &diag), EXEC_PROVIDER_E_UNREADABLE);
     assert_string_equal(diag.message, "/no/such/file: No such file or directory");
     assert_null(f->provider);
 }
@@ -823,7 +973,9 @@ static int load_once(void *context)
         r = router_new(&router, NULL, SEED);
     }
     if (r == 0) {
-        r = exec_provider_load(&provider, router, loop, f->file, NULL, NULL);
+        r = exec_provider_load(
+            &provider, &(ExecProviderConfig){.router = router, .loop = loop, .path = f->file},
+            NULL);
     }
     provider = exec_provider_free(provider);
     router = router != NULL ? router_free(router) : NULL;
@@ -892,9 +1044,13 @@ int main(void)
         TEST(an_exit_status_is_a_tool_error_with_the_end_of_stderr),
         TEST(a_signal_is_a_tool_error),
         TEST(only_the_end_of_stderr_is_kept),
+        TEST(the_end_of_stderr_begins_with_a_whole_character),
         TEST(stderr_of_a_success_is_not_part_of_the_result),
         TEST(bytes_that_are_not_text_are_replaced),
         TEST(too_much_output_ends_the_command),
+        TEST(arguments_may_be_as_long_as_a_request),
+        TEST(output_may_be_as_long_as_a_response),
+        TEST(output_that_is_nested_too_deeply_is_refused_by_that_name),
         TEST(a_program_that_is_not_there_is_unavailable),
         TEST(a_command_with_a_slash_is_found_beside_the_file),
         TEST(the_environment_is_cleaned),

@@ -238,6 +238,85 @@ static void a_file_in_the_folder_of_the_process_is_found(void **state)
     tools_file_deinit(&file);
 }
 
+static int parse(ToolsFile *file, const char *text, ToolsFileRules rules, Diag *diag)
+{
+    Bytes bytes;
+    int r;
+
+    bytes_init(&bytes, TOOLS_FILE_MAX_BYTES);
+    assert_int_equal(bytes_append_span(&bytes, span_from_str(text)), 0);
+    r = tools_file_parse(file, "a/b.json", &bytes, rules, diag);
+    assert_int_equal(bytes.n, r == 0 ? 0 : strlen(text)); /* taken on success only */
+    bytes_deinit(&bytes);
+    return r;
+}
+
+static void a_text_that_was_read_already_is_parsed(void **state)
+{
+    ToolsFile file;
+    Diag diag = DIAG_NULL;
+
+    (void)state;
+    assert_int_equal(parse(&file, "[{" MINIMUM ",\"_meta\":{\"k\": 1}}]", TOOLS_FILE_STRICT, NULL),
+                     0);
+    assert_string_equal(file.path, "a/b.json");
+    assert_string_equal(file.tools[0].json.p,
+                        "{\"name\":\"t\",\"description\":\"d\",\"inputSchema\":"
+                        "{\"type\":\"object\"},\"_meta\":{\"k\":1}}");
+    tools_file_deinit(&file);
+    assert_int_equal(parse(&file, "[\n{" MINIMUM ",\"x\":1}]", TOOLS_FILE_STRICT, &diag),
+                     TOOLS_FILE_E_MALFORMED);
+    assert_string_equal(diag.message, "a/b.json:2: [0]: unknown key \"x\"");
+    assert_null(file.tools);
+}
+
+static void a_schema_file_may_say_what_does_not_concern_us(void **state)
+{
+    ToolsFile file;
+
+    (void)state;
+    assert_int_equal(parse(&file,
+                           "[{\"name\":\"t\",\"inputSchema\":{},\"description\":null,"
+                           "\"title\":null,\"command\":\"sh -c x\",\"cwd\":7,\"env\":0,"
+                           "\"durable\":true,\"x\":1,\"x\":2,\"timeout_ms\":9}]",
+                           TOOLS_FILE_SCHEMA, NULL),
+                     0);
+    assert_string_equal(file.tools[0].json.p, "{\"name\":\"t\",\"inputSchema\":{}}");
+    assert_null(file.tools[0].command);
+    assert_null(file.tools[0].folder);
+    assert_int_equal(file.tools[0].n_variables, 0);
+    assert_int_equal(file.tools[0].timeout_ms, 9);
+    tools_file_deinit(&file);
+}
+
+static void a_schema_file_must_say_what_does_concern_us(void **state)
+{
+    static const Mistake wrong[] = {
+        {"{}", 1, "", "a schema file is an array of tools"},
+        {"[\n1]", 2, "[0]", "must be an object"},
+        {"[{\"input_schema\":{}}]", 1, "[0].name", "is missing"},
+        {"[{\"name\":null,\"input_schema\":{}}]", 1, "[0].name", "is missing"},
+        {"[{\"name\":\"t\"}]", 1, "[0].input_schema", "is missing"},
+        {"[{\"name\":\"t\",\"input_schema\":[]}]", 1, "[0].input_schema", "must be an object"},
+        {"[{\"name\":\"t\",\"input_schema\":{},\n\"inputSchema\":{}}]", 2, "[0].inputSchema",
+         "is given twice"},
+        {"[{" MINIMUM "},\n{" MINIMUM "}]", 2, "[1].name", "is the name of [0] already"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(wrong); i++) {
+        ToolsFile file;
+        Diag diag = DIAG_NULL;
+
+        assert_int_equal(parse(&file, wrong[i].text, TOOLS_FILE_SCHEMA, &diag),
+                         TOOLS_FILE_E_MALFORMED);
+        if (strstr(diag.message, wrong[i].message) == NULL ||
+            strcmp(diag.field, wrong[i].field) != 0 || diag.line != wrong[i].line) {
+            fail_msg("%s gave: %s (field %s)", wrong[i].text, diag.message, diag.field);
+        }
+    }
+}
+
 static int load_once(void *context)
 {
     ToolsFile file;
@@ -267,6 +346,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_file_that_is_too_long_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(a_file_in_the_folder_of_the_process_is_found, setup,
                                         teardown),
+        cmocka_unit_test(a_text_that_was_read_already_is_parsed),
+        cmocka_unit_test(a_schema_file_may_say_what_does_not_concern_us),
+        cmocka_unit_test(a_schema_file_must_say_what_does_concern_us),
         cmocka_unit_test_setup_teardown(memory_that_runs_out_is_reported, setup, teardown),
     };
 

@@ -1,0 +1,15 @@
+/* app/end_signals.h: the signals that ask a program which serves to end, and how long its commands
+ * then have. Thread: loop. */
+#pragma once
+
+#define END_SIGNALS_N 3
+
+/* SIGTERM, SIGINT, SIGHUP. */
+extern const int end_signals[END_SIGNALS_N];
+
+/* What commands get between TERM and KILL when the program ends: less than EXEC_RUN_GRACE_MS,
+ * because those who have sent SIGTERM are seen to send SIGKILL after 2 s. */
+#define END_COMMANDS_MS 500
+
+/* From here on they wait, until the process has ended. */
+void end_signals_block(void);

@@ -1,0 +1,401 @@
+#include "app/host.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/callsock_door.h"
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/limits.h"
+#include "call/call.h"
+#include "io/private_file.h"
+#include "io/unix_socket.h"
+#include "json/writer.h"
+
+/* What a bridge of ours reads, too (providers/tools_file.h). */
+#define HOST_SCHEMA_MAX_BYTES ((size_t)16 * 1024 * 1024)
+
+/* A working folder whose name is longer than this is none that a socket could lie in. */
+#define HOST_PATH_MAX 4096
+
+/* Parents of this user that were told no place have names which begin so. */
+#define HOST_NAME_PREFIX "host"
+
+struct Host {
+    IoLoop *loop;
+    Router *router;
+    CallsockDoor *door;
+    IoBeforeWait *settle; /* writes the schema file again, once a turn */
+    PrivateFile schema;
+    RouterListener listener;
+    bool is_listening;
+    bool has_changed;
+    const LogSink *log;
+};
+
+/* ---- the schema file ---- */
+
+/* Walks the router's list of tools, as any door does. */
+typedef struct HostList {
+    Call call;
+    JsonWriter writer;
+    Bytes cursor; /* of the next page; empty: this was the last */
+    int r;
+} HostList;
+
+/* The members that a tool may have, besides name and description, which it always has. */
+static const struct {
+    Span in_router;
+    Span in_file;
+} host_members[] = {
+    {SPAN_INIT("title"), SPAN_INIT("title")},
+    {SPAN_INIT("inputSchema"), SPAN_INIT("input_schema")},
+    {SPAN_INIT("outputSchema"), SPAN_INIT("output_schema")},
+    {SPAN_INIT("annotations"), SPAN_INIT("annotations")},
+    {SPAN_INIT("icons"), SPAN_INIT("icons")},
+    {SPAN_INIT("_meta"), SPAN_INIT("_meta")},
+};
+
+static void list_write_tool(JsonWriter *w, JsonValue tool)
+{
+    JsonValue value;
+
+    json_write_object(w);
+    if (json_get(tool, SPAN("name"), &value)) {
+        json_write_key(w, SPAN("name"));
+        json_write_raw(w, json_span(value));
+    }
+    json_write_key(w, SPAN("description"));
+    if (json_get(tool, SPAN("description"), &value)) {
+        json_write_raw(w, json_span(value));
+    } else {
+        json_write_string(w, SPAN(""));
+    }
+    for (size_t i = 0; i < TW_ARRAY_SIZE(host_members); i++) {
+        if (json_get(tool, host_members[i].in_router, &value)) {
+            json_write_key(w, host_members[i].in_file);
+            json_write_raw(w, json_span(value)); /* kept without white space: router/router.h */
+        }
+    }
+    json_write_end_object(w);
+}
+
+static void list_on_finish(Call *call, const CallResult *result)
+{
+    HostList *list = (HostList *)(void *)((char *)call - offsetof(HostList, call));
+
+    bytes_clear(&list->cursor);
+    if (result->kind != CALL_RESULT_LIST) {
+        list->r = err_raise(-ENOMEM); /* nothing else keeps a router from listing */
+        return;
+    }
+    for (size_t i = 0; i < result->n_entries; i++) {
+        list_write_tool(&list->writer, result->entries[i]);
+    }
+    list->r = err_fold(bytes_append_span(&list->cursor, result->next_cursor));
+}
+
+static const CallDoor list_door = {.finish = list_on_finish};
+
+/* Appends the array of tools. 0, -ENOMEM, BYTES_E_FULL. */
+static int host_write_schema(Router *router, Bytes *out)
+{
+    HostList list = {.r = 0};
+    int r;
+
+    call_init(&list.call);
+    bytes_init(&list.cursor, LIMIT_KEEP_BYTES);
+    json_writer_init(&list.writer, out, JSON_STYLE_COMPACT);
+    json_write_array(&list.writer);
+    do {
+        Span cursor = bytes_span(&list.cursor);
+
+        call_reset(&list.call);
+        list.call.door = &list_door;
+        list.call.verb = CALL_LIST_TOOLS;
+        list.call.cursor = cursor;
+        list.call.has_cursor = cursor.n > 0;
+        router_dispatch(router, NULL, &list.call);
+    } while (list.r == 0 && list.cursor.n > 0);
+    json_write_end_array(&list.writer);
+    r = json_writer_finish(&list.writer);
+    bytes_deinit(&list.cursor);
+    call_deinit(&list.call);
+    if (r == 0 && list.r == 0) {
+        return bytes_append_byte(out, '\n');
+    }
+    return list.r != 0 ? err_pass(list.r) : r;
+}
+
+/* A live process has the schema file: who is it? */
+static int host_in_use(const HostConfig *config, Diag *reterr_diag)
+{
+    uid_t uid;
+    pid_t pid = 0;
+    int fd = -1;
+
+    if (unix_socket_connect(config->socket_path, &fd) == 0) {
+        if (unix_socket_peer(fd, &uid, &pid) != 0) {
+            pid = 0;
+        }
+        (void)close(fd);
+    }
+    if (pid > 0) {
+        return diag_set(reterr_diag, HOST_E_PLACE,
+                        "%s is served by process %ld; end it, or choose another socket",
+                        config->socket_path, (long)pid);
+    }
+    return diag_set(reterr_diag, HOST_E_PLACE,
+                    "%s belongs to a parent that runs; end it, or choose another schema file",
+                    config->schema_path);
+}
+
+static int host_create_schema(Host *host, const HostConfig *config, Diag *reterr_diag)
+{
+    Bytes text;
+    int r;
+
+    bytes_init(&text, HOST_SCHEMA_MAX_BYTES);
+    r = host_write_schema(host->router, &text);
+    if (r == 0) {
+        r = private_file_create(&host->schema, config->schema_path, bytes_span(&text), reterr_diag);
+        if (r == PRIVATE_FILE_E_IN_USE) {
+            r = host_in_use(config, reterr_diag);
+        } else if (r > 0) {
+            r = HOST_E_PLACE;
+        }
+    } else if (r > 0) {
+        r = diag_set(reterr_diag, HOST_E_PLACE, "the tools are described in more than %zu MiB",
+                     HOST_SCHEMA_MAX_BYTES >> 20);
+    }
+    bytes_deinit(&text);
+    return r;
+}
+
+/* Bridges that cannot be told of a change keep the tools that they know; the parent serves on. */
+static void host_rewrite_schema(Host *host)
+{
+    Diag diag = DIAG_NULL;
+    Bytes text;
+    int r;
+
+    bytes_init(&text, HOST_SCHEMA_MAX_BYTES);
+    r = host_write_schema(host->router, &text);
+    if (r == 0) {
+        r = private_file_replace(&host->schema, bytes_span(&text), &diag);
+    }
+    if (r != 0) {
+        logsink_write(host->log, LOGSINK_LEVEL_WARN, "host", "the schema file stays as it was: %s",
+                      diag.message[0] != '\0' ? diag.message
+                      : r < 0                 ? strerror(-r)
+                                              : "too large");
+    }
+    bytes_deinit(&text);
+}
+
+static void host_on_changed(RouterListener *listener, RouterKind kind)
+{
+    Host *host = (Host *)(void *)((char *)listener - offsetof(Host, listener));
+
+    host->has_changed = host->has_changed || kind == ROUTER_TOOL;
+}
+
+static void host_on_settle(void *context)
+{
+    Host *host = context;
+
+    if (host->has_changed) {
+        host->has_changed = false;
+        host_rewrite_schema(host);
+    }
+}
+
+/* ---- life ---- */
+
+static int host_open(Host *host, const HostConfig *config, Diag *reterr_diag)
+{
+    int r = io_before_wait_new(&host->settle, host->loop, host_on_settle, host);
+
+    if (r != 0) {
+        return err_pass(r);
+    }
+    r = host_create_schema(host, config, reterr_diag);
+    if (r != 0) {
+        return r;
+    }
+    r = callsock_door_new(&host->door,
+                          &(CallsockDoorConfig){.loop = host->loop,
+                                                .router = host->router,
+                                                .path = config->socket_path,
+                                                .limits = config->limits,
+                                                .drain_ms = config->drain_ms,
+                                                .log = config->log,
+                                                .closed = config->closed,
+                                                .context = config->context},
+                          reterr_diag);
+    return r > 0 ? HOST_E_PLACE : err_pass(r);
+}
+
+int host_new(Host **ret, const HostConfig *config, Diag *reterr_diag)
+{
+    Host *host = mem_alloc_array(1, sizeof(*host));
+    int r;
+
+    if (host == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    *host = (Host){
+        .loop = config->loop,
+        .router = config->router,
+        .schema = PRIVATE_FILE_NULL,
+        .listener = {.changed = host_on_changed},
+        .log = config->log,
+    };
+    r = host_open(host, config, reterr_diag);
+    if (r != 0) {
+        host_free(host);
+        return r;
+    }
+    router_listen(host->router, &host->listener);
+    host->is_listening = true;
+    *ret = host;
+    return 0;
+}
+
+Host *host_free(Host *host)
+{
+    if (host == NULL) {
+        return NULL;
+    }
+    if (host->is_listening) {
+        router_unlisten(host->router, &host->listener);
+    }
+    /* The socket first: while the file is there, its holder still owns the place. */
+    host->door = callsock_door_free(host->door);
+    private_file_remove(&host->schema);
+    host->settle = io_before_wait_free(host->settle);
+    return mem_free(host);
+}
+
+void host_shutdown(Host *host)
+{
+    callsock_door_shutdown(host->door);
+}
+
+/* ---- places ---- */
+
+/* a, b and c as one string. Gives *ret. */
+static int host_join(char **ret, Span a, Span b, Span c)
+{
+    char *joined = mem_alloc(a.n + b.n + c.n + 1);
+
+    if (joined == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    memcpy(joined, a.p, a.n);
+    memcpy(joined + a.n, b.p, b.n);
+    memcpy(joined + a.n + b.n, c.p, c.n);
+    joined[a.n + b.n + c.n] = '\0';
+    *ret = joined;
+    return 0;
+}
+
+/* A path that stays right in another working folder: bridges are started anywhere. */
+static int host_absolute(char **ret, const char *path)
+{
+    char folder[HOST_PATH_MAX];
+
+    if (path[0] == '/') {
+        return host_join(ret, span_from_str(path), SPAN(""), SPAN(""));
+    }
+    if (getcwd(folder, sizeof(folder)) == NULL) {
+        return err_raise(-errno);
+    }
+    return host_join(ret, span_from_str(folder), SPAN("/"), span_from_str(path));
+}
+
+static int host_default_socket(char **ret, const char *name, Diag *reterr_diag)
+{
+    CLEANUP(mem_freep) char *folder = NULL;
+    CLEANUP(mem_freep) char *begin = NULL;
+    int r = private_folder_runtime(&folder, reterr_diag);
+
+    if (r != 0) {
+        return r > 0 ? HOST_E_PLACE : err_pass(r);
+    }
+    (void)private_folder_clean(folder, HOST_NAME_PREFIX);
+    r = host_join(&begin, span_from_str(folder), SPAN("/"), span_from_str(name));
+    return r != 0 ? err_pass(r) : host_join(ret, span_from_str(begin), SPAN(".sock"), SPAN(""));
+}
+
+static int host_default_schema(char **ret, const char *socket_path)
+{
+    Span path = span_from_str(socket_path);
+
+    if (span_ends_with(path, SPAN(".sock"))) {
+        path.n -= SPAN(".sock").n;
+    }
+    return host_join(ret, path, SPAN(".json"), SPAN(""));
+}
+
+int host_paths(const char *name, const char *socket_path, const char *schema_path,
+               char **ret_socket_path, char **ret_schema_path, Diag *reterr_diag)
+{
+    CLEANUP(mem_freep) char *socket = NULL;
+    CLEANUP(mem_freep) char *schema = NULL;
+    int r = socket_path != NULL ? host_absolute(&socket, socket_path)
+                                : host_default_socket(&socket, name, reterr_diag);
+
+    if (r != 0) {
+        return r;
+    }
+    r = schema_path != NULL ? host_absolute(&schema, schema_path)
+                            : host_default_schema(&schema, socket);
+    if (r != 0) {
+        return err_pass(r);
+    }
+    if (strcmp(socket, schema) == 0) {
+        return diag_set(reterr_diag, HOST_E_PLACE, "%s cannot be both socket and schema file",
+                        socket);
+    }
+    *ret_socket_path = socket;
+    *ret_schema_path = schema;
+    socket = NULL;
+    schema = NULL;
+    return 0;
+}
+
+int host_client_config(Bytes *out, const char *name, const char *program, const char *socket_path,
+                       const char *schema_path)
+{
+    size_t start = out->n;
+    JsonWriter w;
+    int r;
+
+    json_writer_init(&w, out, JSON_STYLE_PRETTY);
+    json_write_object(&w);
+    json_write_key(&w, SPAN("mcpServers"));
+    json_write_object(&w);
+    json_write_key(&w, span_from_str(name));
+    json_write_object(&w);
+    json_write_key(&w, SPAN("command"));
+    json_write_string(&w, span_from_str(program));
+    json_write_key(&w, SPAN("args"));
+    json_write_array(&w);
+    json_write_string(&w, SPAN("bridge"));
+    json_write_string(&w, span_from_str(socket_path));
+    json_write_string(&w, span_from_str(schema_path));
+    json_write_end_array(&w);
+    json_write_end_object(&w);
+    json_write_end_object(&w);
+    json_write_end_object(&w);
+    r = json_writer_finish(&w);
+    if (r == 0) {
+        r = bytes_append_byte(out, '\n');
+    }
+    if (r != 0) {
+        out->n = start;
+    }
+    return r;
+}

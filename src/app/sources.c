@@ -1,0 +1,70 @@
+#include "app/sources.h"
+
+#include "base/error.h"
+
+static int sources_add_exec(Sources *sources, Hub *hub, const Config *config, const LogSink *log,
+                            Diag *reterr_diag)
+{
+    int r =
+        exec_provider_load(&sources->exec,
+                           &(ExecProviderConfig){.router = hub_router(hub),
+                                                 .loop = hub_loop(hub),
+                                                 .path = config->tools,
+                                                 .log = log,
+                                                 .max_request_bytes = config->max_request_bytes,
+                                                 .max_response_bytes = config->max_response_bytes},
+                           reterr_diag);
+
+    return r > 0 ? SOURCES_E_TOOLS : err_pass(r);
+}
+
+static int sources_add_parent(Sources *sources, Hub *hub, const Config *config, const LogSink *log,
+                              Diag *reterr_diag)
+{
+    int r = parent_provider_new(&sources->parent,
+                                &(ParentProviderConfig){.router = hub_router(hub),
+                                                        .loop = hub_loop(hub),
+                                                        .log = log,
+                                                        .socket_path = config->call_socket,
+                                                        .schema_path = config->call_socket_schema},
+                                reterr_diag);
+
+    return r > 0 ? SOURCES_E_PARENT : err_pass(r);
+}
+
+int sources_init(Sources *sources, Hub *hub, const Config *config, bool diagnostics,
+                 const LogSink *log, Diag *reterr_diag)
+{
+    int r = 0;
+
+    *sources = SOURCES_NULL;
+    if (config->tools != NULL) {
+        r = sources_add_exec(sources, hub, config, log, reterr_diag);
+    }
+    if (r == 0 && diagnostics) {
+        r = diagnostics_new(&sources->diagnostics, hub_router(hub), hub_loop(hub));
+        if (r == -EEXIST) {
+            return diag_set(reterr_diag, SOURCES_E_TOOLS,
+                            "%s has a tool of the same name as one of --diagnostics",
+                            config->tools);
+        }
+        r = err_pass(r);
+    }
+    /* Last: where a name is taken, the words are about the parent's file. */
+    if (r == 0 && config->call_socket != NULL) {
+        r = sources_add_parent(sources, hub, config, log, reterr_diag);
+    }
+    return r;
+}
+
+void sources_end(Sources *sources)
+{
+    sources->parent = parent_provider_free(sources->parent);
+    sources->diagnostics = diagnostics_free(sources->diagnostics);
+}
+
+void sources_deinit(Sources *sources)
+{
+    sources_end(sources);
+    sources->exec = exec_provider_free(sources->exec);
+}

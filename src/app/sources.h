@@ -1,0 +1,39 @@
+/* app/sources.h: the providers that a configuration names, put into a hub's router: the commands of
+ * a tools file, a parent's tools, and the diagnostic ones. Thread: loop.
+ */
+#pragma once
+
+#include "app/config.h"
+#include "app/hub.h"
+#include "base/diag.h"
+#include "base/logsink.h"
+#include "providers/diagnostics.h"
+#include "providers/exec.h"
+#include "providers/parent.h"
+
+#include <stdbool.h>
+
+enum {
+    SOURCES_E_TOOLS = 1, /* the tools file cannot be used; the Diag says why */
+    SOURCES_E_PARENT,    /* the parent's schema file cannot */
+};
+
+typedef struct Sources {
+    ExecProvider *exec;
+    ParentProvider *parent;
+    Diagnostics *diagnostics;
+} Sources;
+
+#define SOURCES_NULL ((Sources){.exec = NULL})
+
+/* Borrows hub and log (may be NULL) until deinit. 0, a negative errno, SOURCES_E_*; in any case
+ * deinit follows. */
+int sources_init(Sources *sources, Hub *hub, const Config *config, bool diagnostics,
+                 const LogSink *log, Diag *reterr_diag);
+
+/* Lets go of everything but the commands, which may still be ending: nothing else keeps the loop
+ * running then. */
+void sources_end(Sources *sources);
+
+/* After the doors, before the hub. May run twice. */
+void sources_deinit(Sources *sources);

@@ -1,0 +1,6 @@
+/* cli/cmd_bridge.h: `toolwire bridge`. */
+#pragma once
+
+#include "cli/cli.h"
+
+extern const CliCommand cmd_bridge;

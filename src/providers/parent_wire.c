@@ -1,0 +1,205 @@
+#include "providers/parent_wire.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "io/unix_socket.h"
+
+/* Output that waits: requests go one at a time. */
+#define WIRE_OUTPUT_BYTES ((size_t)LIMIT_CALLSOCK_MESSAGE_BYTES + LEN32_HEADER_BYTES)
+
+/* ---- messages out ---- */
+
+static int wire_begin(void *context, Bytes **ret_bytes)
+{
+    ParentWire *wire = context;
+
+    return len32_writer_begin(&wire->writer, ret_bytes);
+}
+
+static int wire_commit_message(void *context)
+{
+    ParentWire *wire = context;
+
+    return len32_writer_commit(&wire->writer);
+}
+
+static void wire_abort(void *context)
+{
+    ParentWire *wire = context;
+
+    len32_writer_abort(&wire->writer);
+}
+
+/* ---- the stream ---- */
+
+static int wire_reserve(void *context, size_t want, char **ret_p, size_t *ret_n)
+{
+    ParentWire *wire = context;
+
+    return err_fold(len32_reader_reserve(&wire->reader, want, ret_p, ret_n));
+}
+
+static void wire_commit(void *context, size_t n)
+{
+    ParentWire *wire = context;
+
+    len32_reader_commit(&wire->reader, n);
+}
+
+static size_t wire_pull(void *context, Span *slices, size_t max)
+{
+    ParentWire *wire = context;
+
+    return len32_writer_pull(&wire->writer, slices, max);
+}
+
+static void wire_consumed(void *context, size_t n)
+{
+    ParentWire *wire = context;
+
+    len32_writer_consumed(&wire->writer, n);
+}
+
+static void wire_on_input(void *context)
+{
+    ParentWire *wire = context;
+    Span message = SPAN_NULL;
+    int r;
+
+    /* A wire that was closed meanwhile has nothing to read, opened again or not. */
+    while ((r = len32_reader_next(&wire->reader, &message)) == 0) {
+        wire->ops->message(wire->context, message);
+    }
+    if (r == LEN32_E_TOO_LARGE) {
+        wire->ops->oversize(wire->context, len32_reader_declared(&wire->reader));
+    }
+    wire->ops->settle(wire->context);
+}
+
+static void wire_on_end(void *context)
+{
+    ParentWire *wire = context;
+    Span rest;
+    int r = len32_reader_finish(&wire->reader, &rest);
+
+    wire->ops->ended(wire->context,
+                     r == LEN32_E_INCOMPLETE ? SPAN("in the middle of an answer") : SPAN_NULL);
+}
+
+static void wire_on_failed(void *context, int r)
+{
+    ParentWire *wire = context;
+
+    wire->ops->ended(wire->context, span_from_str(strerror(-r)));
+}
+
+static const IoStreamOps wire_stream_ops = {
+    .reserve = wire_reserve,
+    .commit = wire_commit,
+    .pull = wire_pull,
+    .consumed = wire_consumed,
+    .input = wire_on_input,
+    .end = wire_on_end,
+    .failed = wire_on_failed,
+};
+
+/* ---- life ---- */
+
+static void wire_init_frames(ParentWire *wire)
+{
+    len32_reader_init(&wire->reader, LEN32_ORDER_BE, LIMIT_CALLSOCK_MESSAGE_BYTES);
+    len32_writer_init(&wire->writer, LEN32_ORDER_BE, LIMIT_CALLSOCK_MESSAGE_BYTES,
+                      WIRE_OUTPUT_BYTES);
+}
+
+void parent_wire_init(ParentWire *wire, IoLoop *loop, const char *path, const ParentWireOps *ops,
+                      void *context)
+{
+    *wire = PARENT_WIRE_NULL;
+    wire->loop = loop;
+    wire->path = path;
+    wire->ops = ops;
+    wire->context = context;
+    wire->sink = (CallsockSink){
+        .begin = wire_begin, .commit = wire_commit_message, .abort = wire_abort, .context = wire};
+    wire_init_frames(wire);
+}
+
+void parent_wire_deinit(ParentWire *wire)
+{
+    wire->stream = io_stream_free(wire->stream);
+    len32_reader_deinit(&wire->reader);
+    len32_writer_deinit(&wire->writer);
+}
+
+void parent_wire_close(ParentWire *wire)
+{
+    parent_wire_deinit(wire);
+    wire_init_frames(wire);
+}
+
+/* Is it one whom we may tell what we are asked? Any user can listen in a folder like /tmp. */
+static int wire_check_peer(int fd, Diag *reterr_diag)
+{
+    uid_t uid = 0;
+    int r = unix_socket_peer(fd, &uid, NULL);
+
+    if (r != 0) {
+        return diag_set(reterr_diag, r, "%s", strerror(-r));
+    }
+    if (uid != geteuid() && uid != 0) {
+        return diag_set(reterr_diag, -EPERM, "it belongs to another user (uid %" PRIuMAX ")",
+                        (uintmax_t)uid);
+    }
+    return 0;
+}
+
+int parent_wire_open(ParentWire *wire, Diag *reterr_diag)
+{
+    int fd = -1;
+    int r = unix_socket_connect(wire->path, &fd);
+
+    if (r != 0) {
+        return diag_set(reterr_diag, r, "%s", strerror(-r));
+    }
+    r = wire_check_peer(fd, reterr_diag);
+    if (r == 0) {
+        r = io_stream_new(&wire->stream, wire->loop, fd, fd, &wire_stream_ops, wire);
+        if (r != 0) {
+            (void)diag_set(reterr_diag, r, "%s", strerror(-r));
+        }
+    }
+    if (r != 0) {
+        (void)close(fd);
+        return err_pass(r);
+    }
+    return 0;
+}
+
+bool parent_wire_has_hung_up(const ParentWire *wire)
+{
+    return io_stream_has_hung_up(wire->stream);
+}
+
+void parent_wire_flush(ParentWire *wire)
+{
+    if (wire->stream != NULL && len32_writer_pending(&wire->writer) > 0) {
+        io_stream_flush(wire->stream);
+    }
+}
+
+bool parent_wire_keeps_much(const ParentWire *wire)
+{
+    return wire->reader.in.cap > LIMIT_KEEP_BYTES || outq_keeps_much(&wire->writer.out);
+}
+
+void parent_wire_trim(ParentWire *wire)
+{
+    len32_reader_trim(&wire->reader);
+    outq_trim(&wire->writer.out);
+}

@@ -1,0 +1,289 @@
+#include "providers/parent_wire.h"
+
+#include "unit/providers/parent_rig.h"
+
+/* The other end is a rig without a provider. */
+typedef struct End {
+    Rig *rig;
+    ParentWire wire;
+    Bytes messages;
+    size_t n_settled;
+    size_t n_ended;
+    uint32_t declared;
+    bool closes; /* at the first message */
+    bool reopens;
+    Bytes why;
+} End;
+
+static void end_message(void *context, Span message)
+{
+    End *end = context;
+
+    assert_int_equal(bytes_append_span(&end->messages, message), 0);
+    assert_int_equal(bytes_append_byte(&end->messages, '\n'), 0);
+    if (end->closes) {
+        parent_wire_close(&end->wire);
+    }
+    if (end->reopens) {
+        assert_int_equal(parent_wire_open(&end->wire, NULL), 0);
+    }
+}
+
+static void end_oversize(void *context, uint32_t declared)
+{
+    End *end = context;
+
+    end->declared = declared;
+    parent_wire_close(&end->wire);
+}
+
+static void end_settle(void *context)
+{
+    End *end = context;
+
+    end->n_settled++;
+    io_loop_stop(end->rig->loop);
+}
+
+static void end_ended(void *context, Span why)
+{
+    End *end = context;
+
+    end->n_ended++;
+    assert_int_equal(bytes_append_span(&end->why, why), 0);
+    parent_wire_close(&end->wire);
+    io_loop_stop(end->rig->loop);
+}
+
+static const ParentWireOps end_ops = {
+    .message = end_message,
+    .oversize = end_oversize,
+    .settle = end_settle,
+    .ended = end_ended,
+};
+
+static void end_init(End *end, Rig *rig)
+{
+    *end = (End){.rig = rig};
+    bytes_init(&end->messages, RIG_BYTES);
+    bytes_init(&end->why, RIG_BYTES);
+    rig_listen(rig);
+    parent_wire_init(&end->wire, rig->loop, rig->socket, &end_ops, end);
+    assert_false(parent_wire_is_open(&end->wire));
+}
+
+static void end_deinit(End *end)
+{
+    parent_wire_deinit(&end->wire);
+    parent_wire_deinit(&end->wire);
+    bytes_deinit(&end->messages);
+    bytes_deinit(&end->why);
+}
+
+static void end_put(End *end, const char *text)
+{
+    const CallsockSink *sink = &end->wire.sink;
+    Bytes *bytes;
+
+    assert_int_equal(sink->begin(sink->context, &bytes), 0);
+    assert_int_equal(bytes_append_span(bytes, span_from_str(text)), 0);
+    assert_int_equal(sink->commit(sink->context), 0);
+    parent_wire_flush(&end->wire);
+}
+
+/* Opens, and lets the parent accept: it does when the first request is there. */
+static void end_open(End *end)
+{
+    assert_int_equal(parent_wire_open(&end->wire, NULL), 0);
+    assert_true(parent_wire_is_open(&end->wire));
+    end->rig->stop_at_request = end->rig->n_requests + 1;
+    end_put(end, "hello");
+    rig_run(end->rig);
+}
+
+static void messages_go_out_and_come_in(void **state)
+{
+    Rig *rig = *state;
+    End end;
+
+    end_init(&end, rig);
+    end_open(&end);
+    assert_requests(rig, "hello\n");
+    connection_reply(rig_connection(rig), ANSWER("one"));
+    connection_reply(rig_connection(rig), ANSWER("two"));
+    rig_run(rig);
+    assert_bytes(&end.messages, "one\ntwo\n");
+    assert_int_equal(end.n_settled, 1); /* for both */
+    end_deinit(&end);
+}
+
+static void a_message_that_was_aborted_is_not_sent(void **state)
+{
+    Rig *rig = *state;
+    const CallsockSink *sink;
+    Bytes *bytes;
+    End end;
+
+    end_init(&end, rig);
+    sink = &end.wire.sink;
+    assert_int_equal(parent_wire_open(&end.wire, NULL), 0);
+    assert_int_equal(sink->begin(sink->context, &bytes), 0);
+    assert_int_equal(bytes_append_span(bytes, SPAN("no")), 0);
+    sink->abort(sink->context);
+    rig->stop_at_request = 1;
+    end_put(&end, "yes");
+    rig_run(rig);
+    assert_requests(rig, "yes\n");
+    end_deinit(&end);
+}
+
+static void a_wire_that_is_closed_inside_tells_nothing_more(void **state)
+{
+    Rig *rig = *state;
+    End end;
+
+    end_init(&end, rig);
+    end_open(&end);
+    end.closes = true;
+    connection_reply(rig_connection(rig), ANSWER("one"));
+    connection_reply(rig_connection(rig), ANSWER("two"));
+    rig_run(rig);
+    assert_bytes(&end.messages, "one\n");
+    assert_false(parent_wire_is_open(&end.wire));
+    end_deinit(&end);
+}
+
+static void what_the_last_connection_sent_is_not_told_on_the_next(void **state)
+{
+    Rig *rig = *state;
+    End end;
+
+    end_init(&end, rig);
+    end_open(&end);
+    end.closes = true;
+    end.reopens = true;
+    connection_reply(rig_connection(rig), ANSWER("one"));
+    connection_reply(rig_connection(rig), ANSWER("two"));
+    rig_run(rig);
+    assert_bytes(&end.messages, "one\n");
+    assert_true(parent_wire_is_open(&end.wire));
+    end.closes = false;
+    end.reopens = false;
+    rig->stop_at_request = 2;
+    end_put(&end, "again");
+    rig_run(rig);
+    connection_reply(rig_connection(rig), ANSWER("three"));
+    rig_run(rig);
+    assert_bytes(&end.messages, "one\nthree\n");
+    assert_int_equal(rig->n_accepted, 2);
+    end_deinit(&end);
+}
+
+static void an_end_inside_a_message_is_told_apart(void **state)
+{
+    Rig *rig = *state;
+    End end;
+
+    end_init(&end, rig);
+    end_open(&end);
+    connection_reply(rig_connection(rig), CUT("\0\0\0\5ab"));
+    while (end.n_ended == 0) {
+        rig_run(rig);
+    }
+    assert_bytes(&end.why, "in the middle of an answer");
+    bytes_clear(&end.why);
+    end_open(&end);
+    connection_close(rig_connection(rig));
+    assert_true(parent_wire_has_hung_up(&end.wire));
+    rig_run(rig);
+    assert_int_equal(end.n_ended, 2);
+    assert_bytes(&end.why, "");
+    end_deinit(&end);
+}
+
+static void a_length_over_the_limit_is_told_before_the_message_comes(void **state)
+{
+    Rig *rig = *state;
+    End end;
+
+    end_init(&end, rig);
+    end_open(&end);
+    connection_reply(rig_connection(rig), RAW("\x00\xA0\x00\x01"));
+    rig_run(rig);
+    assert_int_equal(end.declared, LIMIT_CALLSOCK_MESSAGE_BYTES + 1);
+    end_deinit(&end);
+}
+
+static void memory_of_large_messages_is_given_back(void **state)
+{
+    Rig *rig = *state;
+    size_t n = 4 * LIMIT_KEEP_BYTES;
+    char *text = calloc(1, n + 1);
+    End end;
+
+    assert_non_null(text);
+    memset(text, 'x', n);
+    end_init(&end, rig);
+    end_open(&end);
+    assert_false(parent_wire_keeps_much(&end.wire));
+    rig->stop_at_request = 2;
+    end_put(&end, text);
+    rig_run(rig);
+    assert_true(parent_wire_keeps_much(&end.wire));
+    connection_reply(rig_connection(rig), (Reply){.answer = span_make(text, n)});
+    while (end.messages.n == 0) {
+        rig_run(rig);
+    }
+    parent_wire_trim(&end.wire);
+    assert_false(parent_wire_keeps_much(&end.wire));
+    end_deinit(&end);
+    free(text);
+}
+
+static void nobody_there_is_explained(void **state)
+{
+    Rig *rig = *state;
+    Diag diag = DIAG_NULL;
+    ParentWire wire;
+
+    parent_wire_init(&wire, rig->loop, rig->socket, &end_ops, NULL);
+    assert_int_equal(parent_wire_open(&wire, &diag), -ENOENT);
+    assert_string_equal(diag.message, "No such file or directory");
+    assert_false(parent_wire_is_open(&wire));
+    parent_wire_flush(&wire);
+    parent_wire_close(&wire);
+    parent_wire_deinit(&wire);
+}
+
+static void memory_that_runs_out_leaves_it_closed(void **state)
+{
+    Rig *rig = *state;
+    Diag diag = DIAG_NULL;
+    End end;
+
+    end_init(&end, rig);
+    alloc_testing_reset(0);
+    assert_int_equal(parent_wire_open(&end.wire, &diag), -ENOMEM);
+    alloc_testing_reset(ALLOC_TESTING_NEVER);
+    assert_false(parent_wire_is_open(&end.wire));
+    assert_string_equal(diag.message, "Cannot allocate memory");
+    end_open(&end);
+    end_deinit(&end);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RIG_TEST(messages_go_out_and_come_in),
+        RIG_TEST(a_message_that_was_aborted_is_not_sent),
+        RIG_TEST(a_wire_that_is_closed_inside_tells_nothing_more),
+        RIG_TEST(what_the_last_connection_sent_is_not_told_on_the_next),
+        RIG_TEST(an_end_inside_a_message_is_told_apart),
+        RIG_TEST(a_length_over_the_limit_is_told_before_the_message_comes),
+        RIG_TEST(memory_of_large_messages_is_given_back),
+        RIG_TEST(nobody_there_is_explained),
+        RIG_TEST(memory_that_runs_out_leaves_it_closed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
