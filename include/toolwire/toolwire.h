@@ -2,6 +2,7 @@
  *
  *     server.h    a program that has tools, resources and prompts
  *     call.h      inside a handler: arguments, answers, progress, questions
+ *     host.h      a program whose tools are reached through bridges
  *     client.h    a program that uses them
  *     json.h      writing JSON text
  *     error.h     error numbers and their words
@@ -15,6 +16,7 @@
 #include <toolwire/call.h>
 #include <toolwire/client.h>
 #include <toolwire/error.h>
+#include <toolwire/host.h>
 #include <toolwire/json.h>
 #include <toolwire/server.h>
 #include <toolwire/version.h>

@@ -13,16 +13,68 @@
 /* A parent that has gone is noticed within this time; most clients close our input as well. */
 #define SERVE_PARENT_PERIOD_MS 1000
 
+/* What asks a program to end. */
+static const int serving_signums[] = {SIGTERM, SIGINT, SIGHUP};
+
 /* One serve_*, on the stack of its caller. */
 typedef struct Serving {
     TwServer *server;
-    IoSignal *signals[3];
+    IoSignal *signals[TW_ARRAY_SIZE(serving_signums)];
     IoParentWatch *on_parent;
-    bool asked_to_end;
     int r; /* how the door ended */
 } Serving;
 
-/* Once: the loop then has nothing more to do and ends. */
+/* What the program did about the signals before serve_stdio. They wait (on this thread; what other
+ * threads do is the program's) where neither we nor the program would hear of them: before ours is
+ * there, and while the program's comes back. */
+typedef struct SavedSignals {
+    sigset_t mask;
+    struct sigaction actions[TW_ARRAY_SIZE(serving_signums)];
+} SavedSignals;
+
+static void serving_block_signals(sigset_t *ret_mask)
+{
+    sigset_t set;
+
+    (void)sigemptyset(&set);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(serving_signums); i++) {
+        (void)sigaddset(&set, serving_signums[i]);
+    }
+    (void)pthread_sigmask(SIG_BLOCK, &set, ret_mask);
+}
+
+static void serving_save_signals(SavedSignals *saved)
+{
+    serving_block_signals(&saved->mask);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(serving_signums); i++) {
+        (void)sigaction(serving_signums[i], NULL, &saved->actions[i]);
+    }
+}
+
+/* Those that the program had not blocked itself; nothing else of the mask. */
+static void serving_unblock_signals(const SavedSignals *saved)
+{
+    sigset_t set;
+
+    (void)sigemptyset(&set);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(serving_signums); i++) {
+        if (sigismember(&saved->mask, serving_signums[i]) == 0) {
+            (void)sigaddset(&set, serving_signums[i]);
+        }
+    }
+    (void)pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+/* After the last watch has gone, which leaves the default action. */
+static void serving_restore_signals(const SavedSignals *saved)
+{
+    for (size_t i = 0; i < TW_ARRAY_SIZE(serving_signums); i++) {
+        (void)sigaction(serving_signums[i], &saved->actions[i], NULL);
+    }
+    serving_unblock_signals(saved);
+}
+
+/* Once: the loop then has nothing more to do and ends. Signals are heard until it has. */
 static void serving_close(Serving *serving)
 {
     TwServer *server = serving->server;
@@ -31,10 +83,6 @@ static void serving_close(Serving *serving)
         return;
     }
     server->door = mcp_door_free(server->door);
-    for (size_t i = 0; i < TW_ARRAY_SIZE(serving->signals); i++) {
-        serving->signals[i] = io_signal_free(serving->signals[i]);
-    }
-    serving->on_parent = io_parent_watch_free(serving->on_parent);
     io_loop_release(hub_loop(server->hub));
 }
 
@@ -50,20 +98,24 @@ static void serving_on_parent(void *context)
 {
     Serving *serving = context;
 
-    mcp_door_shutdown(serving->server->door);
+    if (serving->server->door != NULL) {
+        mcp_door_shutdown(serving->server->door);
+    }
 }
 
+/* The first one after the end of input is the second already: clients close our input, wait a
+ * moment, send SIGTERM, and a moment later SIGKILL. */
 static void serving_on_signal(void *context, int signum)
 {
     Serving *serving = context;
+    McpDoor *door = serving->server->door;
 
     (void)signum;
-    if (serving->asked_to_end) {
+    if (door == NULL || mcp_door_is_ending(door)) {
         serving_close(serving);
         return;
     }
-    serving->asked_to_end = true;
-    mcp_door_shutdown(serving->server->door);
+    mcp_door_shutdown(door);
 }
 
 static void server_on_stop(IoTask *task)
@@ -91,18 +143,31 @@ void tw_server_stop(TwServer *server)
 
 static int serving_watch_process(Serving *serving)
 {
-    static const int signums[] = {SIGTERM, SIGINT, SIGHUP};
     IoLoop *loop = hub_loop(serving->server->hub);
     int r = 0;
 
-    for (size_t i = 0; r == 0 && i < TW_ARRAY_SIZE(signums); i++) {
-        r = io_signal_new(&serving->signals[i], loop, signums[i], serving_on_signal, serving);
+    for (size_t i = 0; r == 0 && i < TW_ARRAY_SIZE(serving_signums); i++) {
+        r = io_signal_new(&serving->signals[i], loop, serving_signums[i], serving_on_signal,
+                          serving);
     }
     if (r == 0) {
         r = io_parent_watch_new(&serving->on_parent, loop, SERVE_PARENT_PERIOD_MS,
                                 serving_on_parent, serving);
     }
     return err_pass(r);
+}
+
+/* The program's own actions are back when it returns. */
+static void serving_unwatch_process(Serving *serving, const SavedSignals *saved)
+{
+    sigset_t mask;
+
+    serving_block_signals(&mask);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(serving->signals); i++) {
+        serving->signals[i] = io_signal_free(serving->signals[i]);
+    }
+    serving->on_parent = io_parent_watch_free(serving->on_parent);
+    serving_restore_signals(saved);
 }
 
 static int serving_open_door(Serving *serving, int in_fd, int out_fd)
@@ -136,14 +201,15 @@ static int serving_open_door(Serving *serving, int in_fd, int out_fd)
     return r;
 }
 
-/* Claims the serving of this server for the calling thread. */
-static int server_begin(TwServer *server)
+int api_server_begin(TwServer *server, const TwHost *host)
 {
     int r;
 
     pthread_mutex_lock(&server->lock);
     if (server->serving) {
         r = api_server_fail(server, TW_ERROR_BUSY, "the server serves already");
+    } else if (server->host != host) {
+        r = api_server_fail(server, TW_ERROR_BUSY, "the server serves its host only");
     } else {
         r = api_server_open(server);
     }
@@ -156,7 +222,7 @@ static int server_begin(TwServer *server)
     return r;
 }
 
-static void server_end(TwServer *server)
+void api_server_end(TwServer *server)
 {
     pthread_mutex_lock(&server->lock);
     server->serving = false;
@@ -175,8 +241,10 @@ static int serving_result(TwServer *server, int r)
                            r == -ENOMEM ? tw_error_text(TW_ERROR_MEMORY) : strerror(-r));
 }
 
-/* *ret_taken: the descriptors are no longer the caller's. */
-static int server_run(TwServer *server, int in_fd, int out_fd, bool watch_process, bool *ret_taken)
+/* With saved, signals and the parent are watched. *ret_taken: the descriptors are no longer the
+ * caller's. */
+static int server_run(TwServer *server, int in_fd, int out_fd, const SavedSignals *saved,
+                      bool *ret_taken)
 {
     Serving serving = {.server = server};
     int r = serving_open_door(&serving, in_fd, out_fd);
@@ -185,28 +253,30 @@ static int server_run(TwServer *server, int in_fd, int out_fd, bool watch_proces
     if (r != 0) {
         return serving_result(server, r);
     }
-    if (watch_process) {
+    if (saved != NULL) {
         r = serving_watch_process(&serving);
-        if (r != 0) {
-            serving_close(&serving);
-            return serving_result(server, r);
-        }
+        serving_unblock_signals(saved);
     }
-    r = io_loop_run(hub_loop(server->hub));
+    if (r == 0) {
+        r = io_loop_run(hub_loop(server->hub));
+    }
     serving_close(&serving);
+    if (saved != NULL) {
+        serving_unwatch_process(&serving, saved);
+    }
     return serving_result(server, r != 0 ? r : serving.r);
 }
 
-static int server_serve(TwServer *server, int in_fd, int out_fd, bool watch_process,
+static int server_serve(TwServer *server, int in_fd, int out_fd, const SavedSignals *saved,
                         bool *ret_taken)
 {
-    ApiSigpipe saved;
+    ApiSigpipe sigpipe;
     int r;
 
-    api_sigpipe_block(&saved);
-    r = server_run(server, in_fd, out_fd, watch_process, ret_taken);
-    server_end(server);
-    api_sigpipe_restore(&saved);
+    api_sigpipe_block(&sigpipe);
+    r = server_run(server, in_fd, out_fd, saved, ret_taken);
+    api_server_end(server);
+    api_sigpipe_restore(&sigpipe);
     return r;
 }
 
@@ -218,33 +288,43 @@ int tw_server_serve_fds(TwServer *server, int in_fd, int out_fd)
     if (server == NULL || in_fd < 0 || out_fd < 0) {
         return TW_ERROR_ARGUMENT;
     }
-    r = server_begin(server);
-    return r != 0 ? r : server_serve(server, in_fd, out_fd, false, &taken);
+    r = api_server_begin(server, NULL);
+    return r != 0 ? r : server_serve(server, in_fd, out_fd, NULL, &taken);
 }
 
-int tw_server_serve_stdio(TwServer *server)
+static int server_serve_standard(TwServer *server, const SavedSignals *saved)
 {
     bool taken;
     int in_fd;
     int out_fd;
-    int r;
+    int r = api_server_begin(server, NULL);
 
-    if (server == NULL) {
-        return TW_ERROR_ARGUMENT;
-    }
-    r = server_begin(server);
     if (r != 0) {
         return r;
     }
     r = io_stdio_claim(&in_fd, &out_fd);
     if (r != 0) {
-        server_end(server);
+        api_server_end(server);
         return serving_result(server, r);
     }
-    r = server_serve(server, in_fd, out_fd, true, &taken);
+    r = server_serve(server, in_fd, out_fd, saved, &taken);
     if (!taken) {
         (void)close(in_fd);
         (void)close(out_fd);
     }
+    return r;
+}
+
+int tw_server_serve_stdio(TwServer *server)
+{
+    SavedSignals saved;
+    int r;
+
+    if (server == NULL) {
+        return TW_ERROR_ARGUMENT;
+    }
+    serving_save_signals(&saved);
+    r = server_serve_standard(server, &saved);
+    serving_unblock_signals(&saved); /* if it did not come to watching */
     return r;
 }

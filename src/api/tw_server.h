@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <toolwire/host.h>
 #include <toolwire/server.h>
 
 #include "api/tw_call.h"
@@ -46,6 +47,8 @@ struct TwServer {
 
     Hub *hub; /* made by the first add or serve: options must be known then */
 
+    TwHost *host; /* from tw_host_open to tw_host_close; lock */
+
     /* While serving; loop. */
     McpDoor *door;
     IoTask stop_task;
@@ -60,6 +63,11 @@ void api_server_unref(TwServer *server);
 
 /* Makes the hub if there is none. Lock held. 0, TW_ERROR_*. */
 int api_server_open(TwServer *server);
+
+/* Claims the loop of this server for the calling thread, which serves host, or a client of its own
+ * (NULL). 0, TW_ERROR_BUSY, and as api_server_open. */
+int api_server_begin(TwServer *server, const TwHost *host);
+void api_server_end(TwServer *server);
 
 /* Remembers the words about a failure and returns error. */
 int api_server_fail(TwServer *server, int error, const char *message);

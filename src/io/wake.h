@@ -1,7 +1,7 @@
 /* io/wake.h: wakes the loop from where nothing may be locked: any thread, and a signal handler.
  *
- * A wake says only that something happened; what it was stands in an atomic of its owner. Others
- * post a task (io/loop.h). Thread: loop, but for io_wake_send.
+ * A wake says only that something happened. Who has more to say, and may lock, posts a task
+ * (io/loop.h). Thread: loop, but for io_wake_send.
  */
 #pragma once
 

@@ -76,10 +76,26 @@ ask_person() {
     wait "$server_PID" || echo "ended with $?"
 }
 
+# run_parent PROGRAM: what the parent prints, its files while it runs, how it ends, and what it leaves.
+run_parent() {
+    local place line
+    place=$(mktemp -d "$work/place.XXXXXX")
+    coproc server { exec "$1" "$place/p.sock" 2>&1; }
+    # shellcheck disable=SC2154 # set by coproc
+    local pid=$server_PID
+    for _ in 1 2; do
+        IFS= read -r -t 60 line <&"${server[0]}" && echo "${line//$place/PLACE}"
+    done
+    stat -c '%F %a' "$place/p.sock" "$place/p.json"
+    kill -TERM "$pid"
+    wait "$pid" && echo 'ended with 0'
+    echo "left: $(ls "$place")."
+}
+
 initialize='{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}'
 modern='"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}'
 
-# use FOLDER: the four programs in it do what they are for.
+# use FOLDER: the five programs in it do what they are for.
 use() {
     local out
     out=$(talk "$1/hello_server" "$initialize" \
@@ -100,9 +116,16 @@ use() {
     expect "$1: client calls" 'Hello, Bob!' "$out"
     out=$(timeout 60 "$1/client" nothing '{}' "$1/hello_server" 2>&1) && out="it succeeded: $out"
     expect "$1: client fails" 'client: the server answered with an error' "$out"
+    out=$(run_parent "$1/parent" 2>&1)
+    expect "$1: parent" 'toolwire bridge PLACE/p.sock PLACE/p.json
+{"mcpServers":{"parent":{"command":"toolwire","args":["bridge","PLACE/p.sock","PLACE/p.json"]}}}
+socket 600
+regular file 600
+ended with 0
+left: .' "$out"
 }
 
-examples=(hello_server async_tool ask_input client)
+examples=(hello_server async_tool ask_input client parent)
 read -ra cflags <<<"$(pc_in "$prefix" --cflags)"
 read -ra libs <<<"$(pc_in "$prefix" --libs)"
 read -ra static_libs <<<"$(pc_in "$prefix" --static --libs)"

@@ -6,6 +6,9 @@
 
 #include "support/oom_sweep.h"
 
+/* For a test that would wait for ever; nothing is measured by it. */
+#define WATCHDOG_S 60
+
 /* ---- the server: this program, started with "serve" ---- */
 
 static void on_echo(TwCall *call, void *user)
@@ -96,7 +99,8 @@ static void on_complete(TwCall *call, void *user)
     tw_call_value(call, tw_call_typed(call));
 }
 
-static TwServer *new_server(void)
+/* drain_ms as in the options. */
+static TwServer *new_server(int64_t drain_ms)
 {
     static const TwPromptArgument arguments[] = {{.name = "topic"}, {.name = NULL}};
     TwServer *server = tw_server_new("tested", "1.0");
@@ -106,7 +110,8 @@ static TwServer *new_server(void)
     } tools[] = {{"echo", on_echo}, {"fail", on_fail}, {"talk", on_talk},  {"ask", on_ask},
                  {"hang", on_hang}, {"die", on_die},   {"touch", on_touch}};
 
-    WIRE_CHECK(tw_server_set_options(server, &(TwServerOptions){.page_size = 2}) == 0);
+    WIRE_CHECK(tw_server_set_options(
+                   server, &(TwServerOptions){.page_size = 2, .drain_ms = drain_ms}) == 0);
     for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++) {
         WIRE_CHECK(tw_server_add_tool(server, &(TwTool){.name = tools[i].name,
                                                         .handler = tools[i].handler,
@@ -128,10 +133,35 @@ static TwServer *new_server(void)
 
 static int serve(void)
 {
-    TwServer *server = new_server();
+    TwServer *server = new_server(0);
     int r = tw_server_serve_stdio(server);
 
     tw_server_free(server);
+    return r == 0 ? 0 : 1;
+}
+
+static void on_own_signal(int signum)
+{
+    (void)signum;
+}
+
+/* Serves, with all the time in the world for calls to finish, in a program that has its own ideas
+ * about signals, and finds them as they were. */
+static int serve_patiently(void)
+{
+    struct sigaction own = {.sa_handler = on_own_signal};
+    struct sigaction found;
+    sigset_t mask;
+    TwServer *server = new_server(600000);
+    int r;
+
+    WIRE_CHECK(sigaction(SIGINT, &own, NULL) == 0);
+    r = tw_server_serve_stdio(server);
+    tw_server_free(server);
+    WIRE_CHECK(sigaction(SIGINT, NULL, &found) == 0 && found.sa_handler == on_own_signal);
+    WIRE_CHECK(sigaction(SIGTERM, NULL, &found) == 0 && found.sa_handler == SIG_DFL);
+    WIRE_CHECK(pthread_sigmask(SIG_BLOCK, NULL, &mask) == 0);
+    WIRE_CHECK(sigismember(&mask, SIGTERM) == 0 && sigismember(&mask, SIGPIPE) == 0);
     return r == 0 ? 0 : 1;
 }
 
@@ -152,8 +182,8 @@ static void write_all(int fd, const char *p, size_t n)
     }
 }
 
-/* Starts the server with pipes at its standard input and output. */
-static pid_t spawn_server(int *ret_in, int *ret_out)
+/* Starts this program in that role, with pipes at its standard input and output. */
+static pid_t spawn_role(const char *role, int *ret_in, int *ret_out)
 {
     int to[2];
     int from[2];
@@ -170,7 +200,7 @@ static pid_t spawn_server(int *ret_in, int *ret_out)
         (void)close(to[1]);
         (void)close(from[0]);
         (void)close(from[1]);
-        (void)execl(server_self[0], server_self[0], server_self[1], (char *)NULL);
+        (void)execl(server_self[0], server_self[0], role, (char *)NULL);
         _exit(127);
     }
     (void)close(to[0]);
@@ -178,6 +208,11 @@ static pid_t spawn_server(int *ret_in, int *ret_out)
     *ret_in = to[1];
     *ret_out = from[0];
     return pid;
+}
+
+static pid_t spawn_server(int *ret_in, int *ret_out)
+{
+    return spawn_role(server_self[1], ret_in, ret_out);
 }
 
 /* Passes on what the client says; false at its end. */
@@ -643,7 +678,7 @@ static void *serve_one_client(void *context)
 {
     int listener = *(int *)context;
     int fd = accept(listener, NULL, NULL);
-    TwServer *server = new_server();
+    TwServer *server = new_server(0);
 
     WIRE_CHECK(tw_server_serve_fds(server, fd, fd) == 0);
     tw_server_free(server);
@@ -719,6 +754,38 @@ static void signals_and_the_end_of_input_end_the_server_well(void **state)
     }
 }
 
+/* Also where the program has a handler of its own. */
+static void a_signal_after_the_end_of_input_does_not_wait_for_calls(void **state)
+{
+    static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
+    static const char call[] = "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":"
+                               "{\"name\":\"hang\",\"arguments\":{},"
+                               "\"_meta\":{\"progressToken\":1}}}\n";
+
+    (void)state;
+    (void)alarm(WATCHDOG_S);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(signals); i++) {
+        int in;
+        int out;
+        int status = -1;
+        char byte;
+        pid_t pid = spawn_role("serve_patiently", &in, &out);
+
+        wait_for_server(in, out);
+        assert_int_equal(write(in, call, sizeof(call) - 1), (ssize_t)sizeof(call) - 1);
+        do {
+            assert_int_equal(read(out, &byte, 1), 1); /* its progress: it runs */
+        } while (byte != '\n');
+        assert_int_equal(close(in), 0);
+        assert_int_equal(kill(pid, signals[i]), 0);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 0);
+        assert_int_equal(close(out), 0);
+    }
+    (void)alarm(0);
+}
+
 /* ---- memory ---- */
 
 static int build_client(void *context)
@@ -761,11 +828,15 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_server_that_dies_can_be_started_again),
         cmocka_unit_test(servers_are_reached_over_sockets),
         cmocka_unit_test(signals_and_the_end_of_input_end_the_server_well),
+        cmocka_unit_test(a_signal_after_the_end_of_input_does_not_wait_for_calls),
         cmocka_unit_test(failed_allocations_leave_nothing_behind),
     };
 
     if (argc > 1 && strcmp(argv[1], "serve") == 0) {
         return serve();
+    }
+    if (argc > 1 && strcmp(argv[1], "serve_patiently") == 0) {
+        return serve_patiently();
     }
     if (argc > 1 && strcmp(argv[1], "watch") == 0) {
         return watch_both();
