@@ -122,6 +122,13 @@ static _Noreturn void become(const char *const *argv, pid_t parent)
     _exit(127);
 }
 
+void parents_place(PeerPlace place)
+{
+    for (size_t i = 0; i < parents.n_pids; i++) {
+        peer_place_process(parents.pids[i], place);
+    }
+}
+
 void parents_start(const char *const *argv, const char *socket_path)
 {
     pid_t self = getpid();

@@ -7,6 +7,8 @@
 
 #include <stddef.h>
 
+#include "peer.h"
+
 enum {
     PARENTS_N_TOOLS = 20 /* in the schema file: what a start has to read */
 };
@@ -19,6 +21,9 @@ const char *parents_path(const char *name);
 
 /* Writes a schema file there, 0600: echo, and other tools as people write them. */
 void parents_write_schema(const char *path);
+
+/* Where all of them run from now on. */
+void parents_place(PeerPlace place);
 
 /* Starts a program on the core where servers are measured, and returns when its socket accepts. */
 void parents_start(const char *const *argv, const char *socket_path);

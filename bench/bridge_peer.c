@@ -133,7 +133,7 @@ static bool echo_frame(int fd, size_t n)
     return write_pieces(fd, &all, 1);
 }
 
-/* The driver's messages hold no quote, so the first one ends the text. */
+/* The driver's text is the last string of the arguments, so the last quote ends it. */
 static bool answer_call(int fd, size_t n)
 {
     static const char name[] = "\"message\":\"";
@@ -145,7 +145,7 @@ static bool answer_call(int fd, size_t n)
 
     if (text != NULL) {
         text += sizeof(name) - 1;
-        end = memchr(text, '"', (size_t)(end - text));
+        end = memrchr(text, '"', (size_t)(end - text));
     }
     if (text == NULL || end == NULL) {
         return false;

@@ -72,23 +72,28 @@ static const cpu_set_t *all_cores(void)
     return &set;
 }
 
-static void set_affinity(const cpu_set_t *set)
+static void set_affinity(pid_t pid, const cpu_set_t *set)
 {
-    if (sched_setaffinity(0, sizeof(*set), set) != 0) {
+    if (sched_setaffinity(pid, sizeof(*set), set) != 0) {
         peer_die("sched_setaffinity", strerror(errno));
     }
 }
 
-static void set_core(int core)
+static void set_core(pid_t pid, int core)
 {
     cpu_set_t set;
 
     CPU_ZERO(&set);
     CPU_SET((size_t)core, &set);
-    set_affinity(&set);
+    set_affinity(pid, &set);
 }
 
 void peer_place(PeerPlace place)
+{
+    peer_place_process(0, place);
+}
+
+void peer_place_process(pid_t pid, PeerPlace place)
 {
     int first = CPU_SETSIZE;
     int last = 0;
@@ -100,9 +105,9 @@ void peer_place(PeerPlace place)
         }
     }
     if (place == PEER_PLACE_ANYWHERE) {
-        set_affinity(all_cores());
+        set_affinity(pid, all_cores());
     } else {
-        set_core(place == PEER_PLACE_FIRST_CORE ? first : last);
+        set_core(pid, place == PEER_PLACE_FIRST_CORE ? first : last);
     }
 }
 
@@ -114,7 +119,7 @@ static _Noreturn void spin(int core, pid_t parent)
     if (getppid() != parent) {
         _exit(0);
     }
-    set_core(core);
+    set_core(0, core);
     /* Where that is not permitted, it had better not spin: it would take half a core. */
     if (sched_setscheduler(0, SCHED_IDLE, &param) != 0) {
         _exit(1);

@@ -111,6 +111,9 @@ typedef enum PeerPlace {
 
 void peer_place(PeerPlace place);
 
+/* The same for another process, which has one thread. */
+void peer_place_process(pid_t pid, PeerPlace place);
+
 /* Keeps every core from halting, with one process of the lowest class (SCHED_IDLE) on each, which
  * end with this one. */
 void peer_keep_awake(void);

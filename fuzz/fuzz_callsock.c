@@ -156,7 +156,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     Span input = size > 0 ? span_make((const char *)data + 1, size - 1) : SPAN_NULL;
     bool is_open = true;
 
-    owner.sink = (CallsockSink){sink_begin, sink_commit, sink_abort, &owner};
+    owner.sink = (CallsockSink){
+        .begin = sink_begin, .commit = sink_commit, .abort = sink_abort, .context = &owner};
     config.sink = &owner.sink;
     config.max_bytes = (flags & FLAG_SMALL) != 0 ? 300 : 0;
     bytes_init(&owner.message, SIZE_MAX);

@@ -201,7 +201,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     Span input = span_make((const char *)data, size);
 
     owner = (Owner){.now_ms = 1};
-    owner.sink = (CallsockSink){sink_begin, sink_commit, sink_abort, &owner};
+    owner.sink = (CallsockSink){
+        .begin = sink_begin, .commit = sink_commit, .abort = sink_abort, .context = &owner};
     config.sink = &owner.sink;
     bytes_init(&owner.message, SIZE_MAX);
     arena_init(&owner.arena, SIZE_MAX);

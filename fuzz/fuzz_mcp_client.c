@@ -169,7 +169,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static Owner owner;
     McpIdentity identity = {.name = SPAN("f"), .version = SPAN("0")};
-    McpSink sink = {sink_begin, sink_commit, sink_abort, &owner};
+    McpSink sink = {
+        .begin = sink_begin, .commit = sink_commit, .abort = sink_abort, .context = &owner};
     unsigned flags = size > 0 ? data[0] : 0;
     McpClientConfig config = {
         .identity = &identity,

@@ -302,7 +302,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const McpIdentity identity = {.name = {"f", 1}, .version = {"1", 1}};
     Peer peer = {.flags = size > 0 ? data[0] : 0};
-    McpSink sink = {sink_begin, sink_commit, sink_abort, &peer};
+    McpSink sink = {
+        .begin = sink_begin, .commit = sink_commit, .abort = sink_abort, .context = &peer};
     McpSealer sealer = {seal, NULL};
     McpServerConfig config = {.identity = &identity,
                               .offer = get_offer,

@@ -64,6 +64,19 @@ static int link_sink_commit(void *context)
     return len32_writer_commit(&link->writer);
 }
 
+/* Written now, while the lender waits; what the system does not take is copied after all. */
+static int link_sink_commit_lent(void *context, BytesLent lent)
+{
+    CallsockLink *link = context;
+    int r = len32_writer_commit_lent(&link->writer, lent);
+
+    if (r != 0) {
+        return r;
+    }
+    io_stream_flush_now(link->stream);
+    return err_pass(len32_writer_own(&link->writer));
+}
+
 static void link_sink_abort(void *context)
 {
     CallsockLink *link = context;
@@ -396,6 +409,7 @@ int callsock_links_add(CallsockLinks *links, int fd)
     link->last_input_ms = io_loop_now_ms(links->loop);
     link->sink = (CallsockSink){.begin = link_sink_begin,
                                 .commit = link_sink_commit,
+                                .commit_lent = link_sink_commit_lent,
                                 .abort = link_sink_abort,
                                 .context = link};
     router_quota_init(&link->quota, &links->limits, link->last_input_ms);

@@ -620,7 +620,10 @@ int mcp_peer_new(McpPeer **ret, const McpPeerConfig *config, Diag *reterr_diag)
         return err_raise(-ENOMEM);
     }
     peer->config = *config;
-    peer->sink = (McpSink){peer_sink_begin, peer_sink_commit, peer_sink_abort, peer};
+    peer->sink = (McpSink){.begin = peer_sink_begin,
+                           .commit = peer_sink_commit,
+                           .abort = peer_sink_abort,
+                           .context = peer};
     peer->config.client.sink = &peer->sink;
     peer->term_at_ms = INT64_MAX;
     peer->timer_ms = INT64_MAX;

@@ -24,6 +24,17 @@ typedef struct Bytes {
 
 #define BYTES_NULL ((Bytes){NULL, 0, 0, 0})
 
+/* A part of a message that was not appended but only lent: it belongs `at` bytes behind the
+ * message's beginning, and stays its owner's. p NULL: nothing. Worth it from BYTES_LEND_MIN on:
+ * below, a copy costs less than a write of its own. */
+typedef struct BytesLent {
+    size_t at;
+    Span span;
+} BytesLent;
+
+#define BYTES_LENT_NULL ((BytesLent){0, {NULL, 0}})
+#define BYTES_LEND_MIN  ((size_t)32 * 1024)
+
 /* Empty; allocates nothing yet. */
 void bytes_init(Bytes *b, size_t max_bytes);
 

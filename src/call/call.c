@@ -136,6 +136,9 @@ int call_keep_arguments(Call *call)
                                       &call->completion.value, &call->state};
     int r = 0;
 
+    if (call->took_arguments) {
+        call->arguments = JSON_VALUE_NULL;
+    }
     for (size_t i = 0; i < TW_ARRAY_SIZE(values) && r == 0; i++) {
         r = call_keep_value(&call->kept_arena, values[i], &call->kept_values[i]);
     }

@@ -148,6 +148,8 @@ struct Call {
 
     /* The provider's part. */
     void *provider_data;
+    bool took_arguments; /* set before start returns: it needs them no more, so that no copy is kept
+                          */
 
     /* Copies of what the asker lent, pooled with the call, and which of the values and spans above
      * are such copies (call_keep_arguments). */
@@ -183,6 +185,7 @@ bool call_input(const Call *call, Span key, JsonValue *ret);
 /* Copies what the asker lent (target, arguments, completion, inputs, state; not the cursor, which
  * nobody needs later) into the call, so that it stays until call_reset. What is a copy already is
  * not copied again, so that a door may call it before it asks a question, and the router after.
+ * Arguments that the provider took are forgotten.
  * 0, -ENOMEM: some may be copies then, all are valid as before. */
 int call_keep_arguments(Call *call);
 

@@ -217,6 +217,20 @@ int len32_writer_commit(Len32Writer *writer)
     return len32_writer_outcome(outq_commit(&writer->out, prefix, SPAN_NULL));
 }
 
+int len32_writer_commit_lent(Len32Writer *writer, BytesLent lent)
+{
+    size_t n = outq_composed(&writer->out).n;
+    char header[LEN32_HEADER_BYTES];
+    Span prefix;
+
+    if (n > writer->max_bytes || lent.span.n > writer->max_bytes - n) {
+        outq_abort(&writer->out);
+        return LEN32_E_TOO_LARGE;
+    }
+    prefix = len32_store(writer->order, n + lent.span.n, header);
+    return len32_writer_outcome(outq_commit_lent(&writer->out, prefix, SPAN_NULL, lent));
+}
+
 void len32_writer_abort(Len32Writer *writer)
 {
     outq_abort(&writer->out);

@@ -112,6 +112,16 @@ int len32_writer_push_taken(Len32Writer *writer, Bytes *message);
  * returns 0, the message is gone. abort without begin does nothing. */
 int len32_writer_begin(Len32Writer *writer, Bytes **ret_bytes);
 int len32_writer_commit(Len32Writer *writer);
+
+/* As commit, with a part that is lent (base/bytes.h): sent from where it lies, or copied by own,
+ * which must follow before the lender's memory changes. After -ENOMEM from own nothing may be sent
+ * any more. */
+int len32_writer_commit_lent(Len32Writer *writer, BytesLent lent);
+TW_INLINE int len32_writer_own(Len32Writer *writer)
+{
+    return outq_own(&writer->out);
+}
+
 void len32_writer_abort(Len32Writer *writer);
 
 /* The pending bytes as up to `max` slices; returns how many, 0 if nothing is pending. They neither

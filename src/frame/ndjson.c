@@ -223,6 +223,24 @@ int ndjson_writer_commit(NdjsonWriter *writer)
     return ndjson_writer_outcome(outq_commit(&writer->out, SPAN_NULL, SPAN("\n")));
 }
 
+int ndjson_writer_commit_lent(NdjsonWriter *writer, BytesLent lent)
+{
+    Span composed = outq_composed(&writer->out);
+    int r = ndjson_writer_check(writer, composed);
+
+    if (r == 0) {
+        r = ndjson_writer_check(writer, lent.span);
+    }
+    if (r == 0 && lent.span.n > writer->max_bytes - composed.n) {
+        r = NDJSON_E_TOO_LONG;
+    }
+    if (r != 0) {
+        outq_abort(&writer->out);
+        return r;
+    }
+    return ndjson_writer_outcome(outq_commit_lent(&writer->out, SPAN_NULL, SPAN("\n"), lent));
+}
+
 void ndjson_writer_abort(NdjsonWriter *writer)
 {
     outq_abort(&writer->out);

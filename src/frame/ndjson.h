@@ -98,6 +98,16 @@ int ndjson_writer_push_taken(NdjsonWriter *writer, Bytes *message);
  * it returns 0, the message is gone. abort without begin does nothing. */
 int ndjson_writer_begin(NdjsonWriter *writer, Bytes **ret_bytes);
 int ndjson_writer_commit(NdjsonWriter *writer);
+
+/* As commit, with a part that is lent (base/bytes.h): sent from where it lies, or copied by own,
+ * which must follow before the lender's memory changes. After -ENOMEM from own nothing may be sent
+ * any more. */
+int ndjson_writer_commit_lent(NdjsonWriter *writer, BytesLent lent);
+TW_INLINE int ndjson_writer_own(NdjsonWriter *writer)
+{
+    return outq_own(&writer->out);
+}
+
 void ndjson_writer_abort(NdjsonWriter *writer);
 
 /* The pending bytes as up to `max` slices; returns how many, 0 if nothing is pending. They neither

@@ -19,6 +19,12 @@ static OutqSegment *outq_segment(const Outq *q, size_t i)
     return &q->slots[(q->first + i) & (q->n_slots - 1)];
 }
 
+/* All of the segment, consumed or not. */
+static Span outq_content(const OutqSegment *s)
+{
+    return s->lent.p != NULL ? s->lent : bytes_span(&s->bytes);
+}
+
 void outq_init(Outq *q, size_t max_pending)
 {
     *q = (Outq){.max_pending = max_pending};
@@ -95,6 +101,10 @@ static void outq_retire(Outq *q, OutqSegment *s)
 
     if (q->n_kept + s->bytes.cap > OUTQ_KEEP_BYTES + more) {
         bytes_deinit(&s->bytes);
+    }
+    if (s->lent.p != NULL) {
+        s->lent = SPAN_NULL;
+        q->n_lent--;
     }
     s->bytes.n = 0;
     s->head = 0;
@@ -342,6 +352,74 @@ int outq_commit(Outq *q, Span prefix, Span suffix)
     return 0;
 }
 
+int outq_commit_lent(Outq *q, Span prefix, Span suffix, BytesLent lent)
+{
+    OutqSegment *s = outq_segment(q, q->n_used - 1);
+    size_t at = q->start + q->n_prefix + lent.at;
+    size_t n_message = s->bytes.n - q->start;
+    OutqSegment *behind;
+    Span tail;
+    int r;
+
+    assert(q->composing && prefix.n == q->n_prefix && lent.at > 0 && at <= s->bytes.n);
+    if (!mem_size_add(n_message, suffix.n, &n_message) ||
+        !mem_size_add(n_message, lent.span.n, &n_message) ||
+        n_message > q->max_pending - q->n_pending) {
+        outq_abort(q);
+        return OUTQ_E_FULL;
+    }
+    /* Everything that can fail comes first: two slots, and room for what stands behind. */
+    r = outq_reserve_slots(q, 2);
+    s = outq_segment(q, q->n_used - 1);
+    tail = span_make(s->bytes.data + at, s->bytes.n - at);
+    assert(tail.n + suffix.n > 0); /* so that what is pushed next finds a segment of ours */
+    if (r == 0) {
+        r = outq_prepare_slot(q, q->n_used + 1, tail.n + suffix.n);
+    }
+    if (r != 0) {
+        outq_abort(q);
+        return err_fold(r);
+    }
+    if (prefix.n > 0) {
+        memcpy(s->bytes.data + q->start, prefix.p, prefix.n);
+    }
+    s->bytes.n = at;
+    s->bytes.max_bytes = SIZE_MAX;
+    q->composing = false;
+    outq_use_slot(q)->lent = lent.span;
+    q->n_lent++;
+    behind = outq_use_slot(q);
+    outq_put(behind, tail);
+    outq_put(behind, suffix);
+    q->n_pending += n_message;
+    return 0;
+}
+
+int outq_own(Outq *q)
+{
+    assert(!q->composing && q->n_shown == 0);
+    for (size_t i = 0; q->n_lent > 0 && i < q->n_used; i++) {
+        OutqSegment *s = outq_segment(q, i);
+        Span left;
+        int r;
+
+        if (s->lent.p == NULL) {
+            continue;
+        }
+        left = span_make(s->lent.p + s->head, s->lent.n - s->head);
+        r = bytes_reserve(&s->bytes, left.n);
+        if (r != 0) {
+            return err_fold(r);
+        }
+        s->lent = SPAN_NULL;
+        s->head = 0;
+        s->fixed = true;
+        q->n_lent--;
+        outq_put(s, left);
+    }
+    return 0;
+}
+
 void outq_abort(Outq *q)
 {
     OutqSegment *s;
@@ -364,7 +442,9 @@ size_t outq_pull(Outq *q, Span *slices, size_t max)
     for (size_t i = 0; i < n; i++) {
         const OutqSegment *s = outq_segment(q, i);
 
-        slices[i] = span_make(s->bytes.data + s->head, s->bytes.n - s->head);
+        Span content = outq_content(s);
+
+        slices[i] = span_make(content.p + s->head, content.n - s->head);
     }
     q->n_shown = n;
     return n;
@@ -376,7 +456,7 @@ void outq_consumed(Outq *q, size_t n)
     q->n_pending -= n;
     while (n > 0) {
         OutqSegment *s = outq_segment(q, 0);
-        size_t left = s->bytes.n - s->head;
+        size_t left = outq_content(s).n - s->head;
 
         if (n < left) {
             s->head += n;

@@ -3,7 +3,8 @@
  * A queue of memory blocks ("segments"). Small messages are copied one behind the other into the
  * last segment, so that many answers leave in one slice; a large message can be handed over as the
  * Bytes that it was built in and is never copied; and a message can be composed in place between
- * begin and commit.
+ * begin and commit. A large part of one can be lent: it is sent from where it lies, if that happens
+ * before the lender needs its memory again, and copied (outq_own) only if it does not.
  *
  * outq_pull shows the pending bytes for writev. From then until outq_consumed they do not move,
  * whatever is pushed in between, so that a write may still be under way. Storage of sent segments
@@ -35,6 +36,7 @@ enum {
 
 typedef struct OutqSegment {
     Bytes bytes; /* of a free slot: storage kept for later, with n = 0 */
+    Span lent;   /* p not NULL: the segment is these bytes, and `bytes` only keeps storage */
     size_t head; /* bytes already consumed */
     bool fixed; /* holds a large message: filled to its capacity, but not grown, which would copy */
 } OutqSegment;
@@ -47,6 +49,7 @@ typedef struct Outq {
     size_t n_shown;     /* how many of them the last pull showed; 0 after consumed */
     size_t n_pending;   /* bytes in the queue, without a message being composed */
     size_t n_kept;      /* bytes of storage in free slots */
+    size_t n_lent;      /* segments that are lent */
     size_t max_pending; /* n_pending never exceeds this */
     size_t n_prefix;    /* between begin and commit: room left for the prefix */
     size_t start;       /* and where the message starts in the last segment */
@@ -94,6 +97,14 @@ Span outq_composed(const Outq *q);
 /* Fills in the prefix (of the size that begin was told), appends the suffix and queues the message.
  * On any other result than 0 the message is gone, as after abort. 0, -ENOMEM, OUTQ_E_FULL. */
 int outq_commit(Outq *q, Span prefix, Span suffix);
+
+/* As outq_commit, with the lent bytes inserted where they belong among what was appended, neither
+ * first nor, with the suffix, last. They are borrowed until they are sent, or until outq_own. */
+int outq_commit_lent(Outq *q, Span prefix, Span suffix, BytesLent lent);
+
+/* Copies what is still lent: the lenders may have their memory back. Not between pull and consumed.
+ * 0, -ENOMEM: then nothing of the queue may be sent any more. */
+int outq_own(Outq *q);
 
 /* Forgets the message begun. Does nothing if there is none. */
 void outq_abort(Outq *q);

@@ -418,6 +418,15 @@ void io_stream_flush(IoStream *stream)
     }
 }
 
+void io_stream_flush_now(IoStream *stream)
+{
+    if (stream->in_event) {
+        stream_write(stream);
+    } else {
+        io_stream_flush(stream);
+    }
+}
+
 bool io_stream_is_waiting(const IoStream *stream)
 {
     return stream->is_waiting;

@@ -58,6 +58,10 @@ IoStream *io_stream_free(IoStream *stream);
  * consumed: a failure is reported from the loop. */
 void io_stream_flush(IoStream *stream);
 
+/* The same also from inside `input`, after which a flush comes anyway: for what should not wait for
+ * the messages that come behind it. */
+void io_stream_flush_now(IoStream *stream);
+
 /* Does a flush wait for the system? */
 bool io_stream_is_waiting(const IoStream *stream);
 

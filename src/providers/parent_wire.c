@@ -28,6 +28,19 @@ static int wire_commit_message(void *context)
     return len32_writer_commit(&wire->writer);
 }
 
+/* Written now, while the lender waits; what the system does not take is copied after all. */
+static int wire_commit_lent(void *context, BytesLent lent)
+{
+    ParentWire *wire = context;
+    int r = len32_writer_commit_lent(&wire->writer, lent);
+
+    if (r != 0) {
+        return r;
+    }
+    io_stream_flush_now(wire->stream);
+    return err_pass(len32_writer_own(&wire->writer));
+}
+
 static void wire_abort(void *context)
 {
     ParentWire *wire = context;
@@ -98,6 +111,13 @@ static void wire_on_failed(void *context, int r)
     wire->ops->ended(wire->context, span_from_str(strerror(-r)));
 }
 
+static void wire_flush(void *context)
+{
+    ParentWire *wire = context;
+
+    io_stream_flush_now(wire->stream);
+}
+
 static const IoStreamOps wire_stream_ops = {
     .reserve = wire_reserve,
     .commit = wire_commit,
@@ -125,8 +145,12 @@ void parent_wire_init(ParentWire *wire, IoLoop *loop, const char *path, const Pa
     wire->path = path;
     wire->ops = ops;
     wire->context = context;
-    wire->sink = (CallsockSink){
-        .begin = wire_begin, .commit = wire_commit_message, .abort = wire_abort, .context = wire};
+    wire->sink = (CallsockSink){.begin = wire_begin,
+                                .commit = wire_commit_message,
+                                .commit_lent = wire_commit_lent,
+                                .abort = wire_abort,
+                                .flush = wire_flush,
+                                .context = wire};
     wire_init_frames(wire);
 }
 

@@ -248,6 +248,7 @@ void router_dispatch(Router *router, RouterQuota *quota, Call *call)
     call->host = &router_host;
     call->router = router;
     call->running = true;
+    call->took_arguments = false;
     if (!router_admit(router, quota, call)) {
         return;
     }

@@ -69,6 +69,4 @@ void *mem_free(void *p)
     return NULL;
 }
 
-void mem_trim(void)
-{
-}
+void mem_trim(void) {}

@@ -135,18 +135,21 @@ static void caller_fail(Call *call, CallError error, const char *format, ...)
 static int caller_write(CallsockCaller *caller, const CallerItem *item)
 {
     const CallsockSink *sink = caller->config.sink;
+    BytesLent lent = BYTES_LENT_NULL;
     Bytes *bytes;
     int r = sink->begin(sink->context, &bytes);
 
     if (r != 0) {
         return r;
     }
-    r = callsock_request_write(bytes, item->name, item->call->arguments);
+    r = callsock_request_write_lent(bytes, item->name, item->call->arguments,
+                                    sink->commit_lent != NULL ? &lent : NULL);
     if (r != 0) {
         sink->abort(sink->context);
         return r;
     }
-    return sink->commit(sink->context);
+    return lent.span.p != NULL ? sink->commit_lent(sink->context, lent)
+                               : sink->commit(sink->context);
 }
 
 static void caller_fail_size(CallsockCaller *caller, Call *call)
@@ -171,6 +174,7 @@ static void caller_pump(CallsockCaller *caller)
 
         if (r == 0) {
             caller->sent = item;
+            item->call->took_arguments = true;
         } else if (r > 0) {
             caller_fail_size(caller, caller_release(caller, item));
         } else {
@@ -359,6 +363,17 @@ void callsock_caller_lost(CallsockCaller *caller, Span why)
     }
 }
 
+/* The parent works on the next call while we hand on its answer to the last. */
+static void caller_send_next(CallsockCaller *caller)
+{
+    const CallsockSink *sink = caller->config.sink;
+
+    caller_pump(caller);
+    if (caller->sent != NULL && sink->flush != NULL) {
+        sink->flush(sink->context);
+    }
+}
+
 int callsock_caller_receive(CallsockCaller *caller, Span message, int64_t now_ms)
 {
     CallerItem *item = caller->sent;
@@ -375,6 +390,9 @@ int callsock_caller_receive(CallsockCaller *caller, Span message, int64_t now_ms
     r = callsock_response_read(&result, &caller->arena, message, &diag);
     caller->sent = NULL;
     call = caller_release(caller, item);
+    if (r != CALLSOCK_E_PROTOCOL) {
+        caller_send_next(caller);
+    }
     if (r == CALLSOCK_E_PROTOCOL) {
         caller->state = CALLER_ENDING;
         caller_fail(call, CALL_ERROR_BAD_RESULT,

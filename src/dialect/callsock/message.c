@@ -92,21 +92,27 @@ int callsock_request_read(CallsockRequest *ret, Arena *arena, Span message, Diag
     return 0;
 }
 
-CallsockOut callsock_out_begin(Bytes *bytes)
+CallsockOut callsock_out_begin(Bytes *bytes, BytesLent *lent)
 {
-    return (CallsockOut){.bytes = bytes, .start = bytes->n};
+    return (CallsockOut){.bytes = bytes, .start = bytes->n, .lent = lent};
 }
 
 int callsock_out_finish(CallsockOut *o)
 {
     if (o->r != 0) {
         o->bytes->n = o->start;
+        if (o->lent != NULL) {
+            *o->lent = BYTES_LENT_NULL;
+        }
     }
     return o->r < 0 ? err_pass(o->r) : o->r;
 }
 
 void callsock_out_reserve(CallsockOut *o, size_t n)
 {
+    if (o->lent != NULL && n >= BYTES_LEND_MIN) {
+        return;
+    }
     /* If there is not so much room the appends will say so, should they need it. */
     if (o->r == 0 && bytes_reserve(o->bytes, n) < 0) {
         o->r = err_raise(-ENOMEM);
@@ -118,6 +124,15 @@ void callsock_out_span(CallsockOut *o, Span json)
     if (o->r == 0) {
         o->r = bytes_append_span(o->bytes, json);
     }
+}
+
+void callsock_out_large(CallsockOut *o, Span json)
+{
+    if (json.n < BYTES_LEND_MIN || o->lent == NULL || o->lent->span.p != NULL || o->r != 0) {
+        callsock_out_span(o, json);
+        return;
+    }
+    *o->lent = (BytesLent){.at = o->bytes->n - o->start, .span = json};
 }
 
 void callsock_out_string(CallsockOut *o, Span text)
@@ -133,15 +148,20 @@ void callsock_out_string(CallsockOut *o, Span text)
 
 int callsock_request_write(Bytes *out, Span name, JsonValue arguments)
 {
+    return callsock_request_write_lent(out, name, arguments, NULL);
+}
+
+int callsock_request_write_lent(Bytes *out, Span name, JsonValue arguments, BytesLent *ret_lent)
+{
     static const char head[] = "{\"method\":\"" METHOD "\",\"params\":{\"name\":";
     Span json = arguments.node != NULL ? json_span(arguments) : SPAN("{}");
-    CallsockOut o = callsock_out_begin(out);
+    CallsockOut o = callsock_out_begin(out, ret_lent);
 
     callsock_out_reserve(&o, sizeof(head) + name.n + json.n);
     callsock_out_span(&o, SPAN(head));
     callsock_out_string(&o, name);
     callsock_out_span(&o, SPAN(",\"arguments\":"));
-    callsock_out_span(&o, json);
+    callsock_out_large(&o, json);
     callsock_out_span(&o, SPAN("}}"));
     return callsock_out_finish(&o);
 }

@@ -49,6 +49,10 @@ int callsock_request_read(CallsockRequest *ret, Arena *arena, Span message, Diag
  * out is as it was. */
 int callsock_request_write(Bytes *out, Span name, JsonValue arguments);
 
+/* The same, but large arguments are lent (base/bytes.h): then *ret_lent, which comes empty, says
+ * which. ret_lent may be NULL. */
+int callsock_request_write_lent(Bytes *out, Span name, JsonValue arguments, BytesLent *ret_lent);
+
 /* ---- responses ---- */
 
 /* Reads a response as the result of a call:
@@ -72,6 +76,9 @@ int callsock_response_read(CallResult *ret, Arena *arena, Span message, Diag *re
  * any other an error with the type that its CallError has by the table in response_write.c. 0,
  * -ENOMEM, BYTES_E_FULL; on failure out is as it was. */
 int callsock_response_write(Bytes *out, const CallResult *result);
+
+/* The same, but a large part may be lent, as above. */
+int callsock_response_write_lent(Bytes *out, const CallResult *result, BytesLent *ret_lent);
 
 /* Appends an error. Both are text; what is not UTF-8 becomes U+FFFD, and what is empty the words
  * for a tool that failed. As above. */

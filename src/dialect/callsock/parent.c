@@ -35,6 +35,7 @@ struct CallsockParent {
 static int parent_write(CallsockParent *parent, const CallResult *result, Span type, Span words)
 {
     const CallsockSink *sink = parent->config.sink;
+    BytesLent lent = BYTES_LENT_NULL;
     Bytes *bytes;
     size_t start;
     int r = sink->begin(sink->context, &bytes);
@@ -43,12 +44,15 @@ static int parent_write(CallsockParent *parent, const CallResult *result, Span t
         return r > 0 ? PARENT_E_TOO_LARGE : err_pass(r);
     }
     start = bytes->n;
-    r = result != NULL ? callsock_response_write(bytes, result)
-                       : callsock_error_write(bytes, type, words);
-    if (r == 0 && bytes->n - start > parent->config.max_bytes) {
+    r = result != NULL
+            ? callsock_response_write_lent(bytes, result, sink->commit_lent != NULL ? &lent : NULL)
+            : callsock_error_write(bytes, type, words);
+    if (r == 0 && bytes->n - start + lent.span.n > parent->config.max_bytes) {
         r = PARENT_E_TOO_LARGE;
     }
-    if (r == 0) {
+    if (r == 0 && lent.span.p != NULL) {
+        r = sink->commit_lent(sink->context, lent);
+    } else if (r == 0) {
         r = sink->commit(sink->context);
     } else {
         sink->abort(sink->context);

@@ -112,7 +112,7 @@ static void write_content(CallsockOut *o, const CallResult *result, size_t n_con
 {
     if (n_content > 0) {
         for (size_t i = 0; i < result->n_pieces; i++) {
-            callsock_out_span(o, result->pieces[i]);
+            callsock_out_large(o, result->pieces[i]);
         }
         return;
     }
@@ -127,7 +127,7 @@ static void write_part(CallsockOut *o, Span before, Span json)
 {
     if (json.n > 0) {
         callsock_out_span(o, before);
-        callsock_out_span(o, json);
+        callsock_out_large(o, json);
     }
 }
 
@@ -152,7 +152,12 @@ static void write_result(CallsockOut *o, const CallResult *result)
 
 int callsock_response_write(Bytes *out, const CallResult *result)
 {
-    CallsockOut o = callsock_out_begin(out);
+    return callsock_response_write_lent(out, result, NULL);
+}
+
+int callsock_response_write_lent(Bytes *out, const CallResult *result, BytesLent *ret_lent)
+{
+    CallsockOut o = callsock_out_begin(out, ret_lent);
     CallResult none = {.kind = CALL_RESULT_ERROR, .error = CALL_ERROR_INTERNAL};
 
     if (result->kind == CALL_RESULT_TOOL) {

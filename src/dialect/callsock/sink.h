@@ -10,6 +10,11 @@ typedef struct CallsockSink {
      * it is then gone. */
     int (*begin)(void *context, Bytes **ret_bytes);
     int (*commit)(void *context);
+    /* As commit, with a large part that was lent and not appended; borrowed until return. May be
+     * NULL: then nothing is lent. */
+    int (*commit_lent)(void *context, BytesLent lent);
     void (*abort)(void *context);
+    /* What was committed should leave now, not at the end of the turn. May be NULL. */
+    void (*flush)(void *context);
     void *context;
 } CallsockSink;

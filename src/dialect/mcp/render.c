@@ -72,7 +72,7 @@ static void out_tool(McpOut *o, Arena *scratch, const McpReply *reply, const Mcp
     MCP_OUT(o, "]");
     if (is_structured) {
         MCP_OUT(o, ",\"structuredContent\":");
-        mcp_out_span(o, result->structured);
+        mcp_out_large(o, result->structured);
     }
     if (result->is_error) {
         MCP_OUT(o, ",\"isError\":true");
@@ -218,6 +218,7 @@ int mcp_render_result(Bytes *out, Arena *scratch, const McpReply *reply, const C
 {
     McpOut o = mcp_out_begin(out);
 
+    o.lent = reply->lent;
     if (result->kind == CALL_RESULT_ERROR) {
         mcp_out_call_error(&o, scratch, reply, result);
     } else if (result->kind != kind_of_verb[reply->verb]) {

@@ -44,6 +44,8 @@ typedef struct McpReply {
     const McpIdentity *identity; /* needed in the modern era, and for initialize */
     Span
         server_info; /* what mcp_render_server_info wrote, for a session that kept it; else empty */
+    BytesLent *lent; /* empty; where mcp_render_result may lend a large part of the result instead
+                        of copying it. NULL: it copies */
 } McpReply;
 
 /* The response to a call, for every kind of result but ASK; an error result becomes a JSON-RPC

@@ -208,7 +208,7 @@ void mcp_out_content(McpOut *o, const McpContent *content)
 
     if (content->elements.node == NULL) {
         for (size_t i = 0; i < result->n_pieces; i++) {
-            mcp_out_span(o, result->pieces[i]);
+            mcp_out_large(o, result->pieces[i]);
         }
         return;
     }

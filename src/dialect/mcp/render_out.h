@@ -32,7 +32,8 @@
 typedef struct McpOut {
     Bytes *out;
     size_t start;
-    int r; /* first failure: -ENOMEM, BYTES_E_FULL */
+    BytesLent *lent; /* may be NULL */
+    int r;           /* first failure: -ENOMEM, BYTES_E_FULL */
 } McpOut;
 
 TW_INLINE McpOut mcp_out_begin(Bytes *out)
@@ -50,10 +51,11 @@ TW_INLINE int mcp_out_finish(McpOut *o)
 }
 
 /* Room for all that follows, so that it is copied without asking again. n is a guess from above:
- * what does not fit by it may still fit. */
+ * what does not fit by it may still fit. Not where most of it may be lent. */
 TW_INLINE void mcp_out_reserve(McpOut *o, size_t n)
 {
-    int r = o->r == 0 ? bytes_reserve(o->out, n) : 0;
+    bool is_lent = o->lent != NULL && n >= BYTES_LEND_MIN;
+    int r = o->r == 0 && !is_lent ? bytes_reserve(o->out, n) : 0;
 
     if (r < 0) {
         o->r = r;
@@ -72,6 +74,19 @@ TW_INLINE void mcp_out_span(McpOut *o, Span s)
     } else if (o->r == 0) {
         o->r = bytes_append(b, s.p, s.n);
     }
+}
+
+/* The same for a part of any size, which one such part of a message need not be copied for. Literal
+ * text must stand before and behind it. */
+TW_INLINE void mcp_out_large(McpOut *o, Span s)
+{
+    BytesLent *lent = o->lent;
+
+    if (TW_LIKELY(s.n < BYTES_LEND_MIN) || lent == NULL || lent->span.p != NULL || o->r != 0) {
+        mcp_out_span(o, s);
+        return;
+    }
+    *lent = (BytesLent){.at = o->out->n - o->start, .span = s};
 }
 
 /* A comma, unless a bracket has just been opened. */

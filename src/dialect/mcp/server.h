@@ -62,6 +62,9 @@ typedef struct McpOffer {
 typedef struct McpSink {
     int (*begin)(void *context, Bytes **ret);
     int (*commit)(void *context);
+    /* As commit, with a large part that was lent and not appended; borrowed until return. May be
+     * NULL: then nothing is lent. */
+    int (*commit_lent)(void *context, BytesLent lent);
     void (*abort)(void *context);
     void *context;
 } McpSink;

@@ -125,6 +125,7 @@ typedef struct McpOut {
     Bytes *bytes; /* NULL if begin failed */
     size_t start;
     size_t max_end; /* the message may not reach further */
+    BytesLent lent; /* a part of it that is not in `bytes` */
 } McpOut;
 
 /* batch may be NULL: then the message goes to the sink. is_result: of an open request, and of any

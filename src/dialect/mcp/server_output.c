@@ -78,7 +78,8 @@ int mcp_out_end(McpOut *out, int r)
     if (out->bytes == NULL) {
         return r;
     }
-    if (r == 0 && out->bytes->n > out->max_end) {
+    if (r == 0 &&
+        (out->bytes->n > out->max_end || out->lent.span.n > out->max_end - out->bytes->n)) {
         r = MCP_OUT_E_FULL;
     }
     if (out->batch != NULL) {
@@ -87,6 +88,8 @@ int mcp_out_end(McpOut *out, int r)
         } else {
             out->bytes->n = out->start;
         }
+    } else if (r == 0 && out->lent.span.p != NULL) {
+        r = sink->commit_lent(sink->context, out->lent);
     } else if (r == 0) {
         r = sink->commit(sink->context);
     } else {
@@ -148,6 +151,9 @@ static int answer_result(McpRequest *request, const CallResult *result, bool is_
     McpOut out;
     int r = mcp_out_begin(&out, server, request->batch, is_result);
 
+    if (request->batch == NULL && server->config.sink->commit_lent != NULL) {
+        reply.lent = &out.lent;
+    }
     if (r == 0) {
         r = mcp_render_result(out.bytes, &server->scratch, &reply, result);
         arena_reset(&server->scratch, LIMIT_KEEP_BYTES);

@@ -56,7 +56,10 @@ static inline void test_sink_abort(void *context)
 
 static inline void test_sink_init(TestSink *test)
 {
-    *test = (TestSink){.sink = {test_sink_begin, test_sink_commit, test_sink_abort, test}};
+    *test = (TestSink){.sink = {.begin = test_sink_begin,
+                                .commit = test_sink_commit,
+                                .abort = test_sink_abort,
+                                .context = test}};
     bytes_init(&test->sent, (size_t)1 << 26);
 }
 

@@ -60,7 +60,9 @@ static void wire_init(Wire *wire, const char *file)
 {
     uint32_t max = LIMIT_CALLSOCK_MESSAGE_BYTES;
 
-    *wire = (Wire){.file = file, .sink = {wire_begin, wire_commit, wire_abort, wire}};
+    *wire = (Wire){
+        .file = file,
+        .sink = {.begin = wire_begin, .commit = wire_commit, .abort = wire_abort, .context = wire}};
     len32_reader_init(&wire->in, LEN32_ORDER_BE, max);
     len32_writer_init(&wire->out, LEN32_ORDER_BE, max, SIZE_MAX);
     len32_reader_init(&wire->arrived, LEN32_ORDER_BE, max);

@@ -59,7 +59,8 @@ static void wire_abort(void *context)
 static void wire_init(Wire *wire, McpClientMode mode)
 {
     *wire = (Wire){.now_ms = 1000};
-    wire->sink = (McpSink){wire_begin, wire_commit, wire_abort, wire};
+    wire->sink =
+        (McpSink){.begin = wire_begin, .commit = wire_commit, .abort = wire_abort, .context = wire};
     wire->identity = (McpIdentity){.name = SPAN("t"), .version = SPAN("1")};
     wire->config = (McpClientConfig){.identity = &wire->identity,
                                      .mode = mode,

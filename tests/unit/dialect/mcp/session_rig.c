@@ -457,7 +457,8 @@ void rig_init(Rig *rig)
 {
     *rig = (Rig){.offer = {true, true, true, true, true, true}, .now_ms = 1000};
     rig->identity = (McpIdentity){.name = SPAN("rig"), .version = SPAN("1.0")};
-    rig->sink = (McpSink){sink_begin, sink_commit, sink_abort, rig};
+    rig->sink =
+        (McpSink){.begin = sink_begin, .commit = sink_commit, .abort = sink_abort, .context = rig};
     rig->sealer = (McpSealer){seal, NULL};
     rig->config = (McpServerConfig){.identity = &rig->identity,
                                     .offer = get_offer,
