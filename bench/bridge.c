@@ -6,7 +6,7 @@
  * searching; `toolwire-host`, for information, is the bridge before `toolwire host --diagnostics`.
  * On the socket all of them have one request at a time. Where one core is named, the process behind
  * the socket is on it too; otherwise it shares the core of the driver, and what is measured has the
- * other for itself.
+ * other for itself, but for the rows whose name says `shared`.
  */
 #include <stddef.h>
 
@@ -69,6 +69,7 @@ static void run_pipelined(const Row *row, const RowSetup *setup, Report *report)
 
 #define ROUND_TRIP "round trip, everything on one core, argument of "
 #define PIPELINED  "16 in flight (32 MB at most), everything else on another core, argument of "
+#define SHARED     "16 in flight, the parent on the bridge's core, argument of "
 #define ALLOCS     "the bridge's allocations in the second half of the calls, argument of "
 
 static const Row rows[] = {
@@ -78,6 +79,8 @@ static const Row rows[] = {
     {"pipe-1k", PIPELINED "1 KB", run_pipelined, .size = 1000},
     {"pipe-64k", PIPELINED "64 KB", run_pipelined, .size = 64000, .ratio_goal = 0.7},
     {"pipe-1m", PIPELINED "1 MB", run_pipelined, .size = 1000000, .ratio_goal = 0.7},
+    {"pipe-64k-shared", SHARED "64 KB", row_pipelined, .size = 64000},
+    {"pipe-1m-shared", SHARED "1 MB", row_pipelined, .size = 1000000},
     {"start", "CPU time from the start of the bridge to its list of 20 tools, and to its end",
      run_start, .size = 0},
     {"memory", "resident after the first answer, and growth under 1 KB calls, 16 in flight",
