@@ -269,10 +269,16 @@ static void link_set_reading(CallsockLink *link)
     }
 }
 
-/* The session: an answer has been written, outside of input. */
+/* The session: an answer has been written, outside of input, or could not be. */
 static void link_on_idle(void *context)
 {
-    link_mark_due(context);
+    CallsockLink *link = context;
+
+    if (callsock_parent_error(link->session) != 0) {
+        link_die(link);
+    } else {
+        link_mark_due(link);
+    }
 }
 
 /* ---- the stream's view ---- */

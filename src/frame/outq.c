@@ -409,6 +409,10 @@ int outq_own(Outq *q)
         left = span_make(s->lent.p + s->head, s->lent.n - s->head);
         r = bytes_reserve(&s->bytes, left.n);
         if (r != 0) {
+            /* Not a byte of a lender's memory may be looked at any more, and what could follow
+             * would stand in the middle of a message. */
+            outq_consumed(q, q->n_pending);
+            q->max_pending = 0;
             return err_fold(r);
         }
         s->lent = SPAN_NULL;

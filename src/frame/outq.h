@@ -103,7 +103,7 @@ int outq_commit(Outq *q, Span prefix, Span suffix);
 int outq_commit_lent(Outq *q, Span prefix, Span suffix, BytesLent lent);
 
 /* Copies what is still lent: the lenders may have their memory back. Not between pull and consumed.
- * 0, -ENOMEM: then nothing of the queue may be sent any more. */
+ * 0, -ENOMEM: then the queue is empty and full for ever, since its stream has lost a piece. */
 int outq_own(Outq *q);
 
 /* Forgets the message begun. Does nothing if there is none. */

@@ -40,6 +40,7 @@ struct CallsockCaller {
     CallerItem queue; /* head of the ring */
     size_t n_queued;
     CallerItem *sent;   /* whose answer is awaited */
+    CallerItem *done;   /* whose answer has come and is about to be handed on */
     int64_t late_at_ms; /* if `sent` is abandoned: until when others wait for it */
     CallerItem *pool;
     size_t n_pool;
@@ -307,6 +308,11 @@ void callsock_caller_cancel(CallsockCaller *caller, Call *call, int64_t now_ms)
     if (item == NULL) {
         return;
     }
+    if (item == caller->done) {
+        call->provider_data = NULL;
+        item->call = NULL;
+        return;
+    }
     if (item == caller->sent) {
         call->provider_data = NULL;
         item->call = NULL;
@@ -363,12 +369,15 @@ void callsock_caller_lost(CallsockCaller *caller, Span why)
     }
 }
 
-/* The parent works on the next call while we hand on its answer to the last. */
-static void caller_send_next(CallsockCaller *caller)
+/* The parent works on the next call while we hand on its answer to the last. Those that cannot be
+ * sent end, which may cancel the one whose answer it is. */
+static void caller_send_next(CallsockCaller *caller, CallerItem *done)
 {
     const CallsockSink *sink = caller->config.sink;
 
+    caller->done = done;
     caller_pump(caller);
+    caller->done = NULL;
     if (caller->sent != NULL && sink->flush != NULL) {
         sink->flush(sink->context);
     }
@@ -389,10 +398,10 @@ int callsock_caller_receive(CallsockCaller *caller, Span message, int64_t now_ms
     }
     r = callsock_response_read(&result, &caller->arena, message, &diag);
     caller->sent = NULL;
-    call = caller_release(caller, item);
     if (r != CALLSOCK_E_PROTOCOL) {
-        caller_send_next(caller);
+        caller_send_next(caller, item);
     }
+    call = caller_release(caller, item);
     if (r == CALLSOCK_E_PROTOCOL) {
         caller->state = CALLER_ENDING;
         caller_fail(call, CALL_ERROR_BAD_RESULT,

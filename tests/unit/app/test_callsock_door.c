@@ -381,6 +381,122 @@ static void no_allocation_may_fail_unnoticed(void **state)
     test_oom_sweep(open_once, NULL);
 }
 
+/* ---- what is lent ---- */
+
+#define LOUD_BYTES ((size_t)3 * 1024 * 1024) /* more than a socket holds */
+
+static void loud_fill(char *text)
+{
+    for (size_t i = 0; i < LOUD_BYTES; i++) {
+        text[i] = (char)('a' + (i * 2654435761u >> 13) % 26);
+    }
+}
+
+/* Answers from memory of its own, which is gone when finish has returned. */
+static void loud_start(void *context, Call *call)
+{
+    char *text = malloc(LOUD_BYTES);
+    Span pieces[] = {SPAN("{\"type\":\"text\",\"text\":\""), span_make(text, LOUD_BYTES),
+                     SPAN("\"}")};
+    CallResult result = CALL_RESULT_TOOL_PIECES(pieces, TW_ARRAY_SIZE(pieces));
+
+    (void)context;
+    assert_non_null(text);
+    loud_fill(text);
+    call_finish(call, &result);
+    memset(text, '?', LOUD_BYTES);
+    free(text);
+}
+
+static const CallProvider loud_provider = {.start = loud_start};
+
+static void client_expects_loud(Client *c)
+{
+    static const char head[] = "{\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"";
+    Span got = client_awaits(c);
+    char *text = malloc(LOUD_BYTES);
+
+    assert_non_null(text);
+    loud_fill(text);
+    assert_int_equal(got.n, sizeof(RESULT("")) - 1 + LOUD_BYTES);
+    assert_memory_equal(got.p, head, sizeof(head) - 1);
+    assert_memory_equal(got.p + sizeof(head) - 1, text, LOUD_BYTES);
+    assert_memory_equal(got.p + sizeof(head) - 1 + LOUD_BYTES, "\"}],\"isError\":false}}", 21);
+    free(text);
+}
+
+static void large_answers_arrive_though_their_memory_is_gone(void **state)
+{
+    Fixture f;
+    Client c;
+
+    (void)state;
+    fixture_init(&f);
+    assert_int_equal(add_tool(&f, SPAN("{\"name\":\"loud\",\"inputSchema\":{\"type\":\"object\"}}"),
+                              &loud_provider),
+                     0);
+    client_open(&c, &f);
+    client_is_served(&c);
+    /* While it is asked, and later. */
+    for (size_t i = 0; i < 2; i++) {
+        client_sends(&c, SPAN(REQUEST("echo", "{\"message\":\"before\"}")));
+        client_sends(&c, SPAN(REQUEST("loud", "{}")));
+        client_sends(&c, SPAN(REQUEST("echo", "{\"message\":\"behind\"}")));
+        client_sends(&c, SPAN(REQUEST("loud", "{}")));
+        client_sends(&c, SPAN(REQUEST("hold", "{}")));
+        client_expects(&c, RESULT("before"));
+        client_expects_loud(&c);
+        client_expects(&c, RESULT("behind"));
+        client_expects_loud(&c);
+        while (f.held == NULL) {
+            run(&f);
+        }
+        loud_start(NULL, f.held);
+        f.held = NULL;
+        client_sends(&c, SPAN(REQUEST("echo", "{\"message\":\"last\"}")));
+        client_expects_loud(&c);
+        client_expects(&c, RESULT("last"));
+    }
+    client_close(&c);
+    fixture_deinit(&f);
+}
+
+/* Where there is no memory for the copy the bridge is not told half an answer for ever: the
+ * connection ends. */
+static void an_answer_that_cannot_be_kept_ends_the_connection(void **state)
+{
+    size_t n_ended = 0;
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    for (size_t n = 0; n < 6; n++) {
+        Client c;
+
+        client_open(&c, &f);
+        client_is_served(&c);
+        client_sends(&c, SPAN(REQUEST("hold", "{}")));
+        run(&f);
+        io_stream_pause(c.stream);
+        alloc_testing_reset(n);
+        loud_start(NULL, f.held);
+        f.held = NULL;
+        if (alloc_testing()->n_failed == 0) {
+            alloc_testing_reset(ALLOC_TESTING_NEVER);
+            io_stream_resume(c.stream);
+            client_expects_loud(&c);
+        } else {
+            alloc_testing_reset(ALLOC_TESTING_NEVER);
+            io_stream_resume(c.stream);
+            client_expects_end(&c);
+            n_ended++;
+        }
+        client_close(&c);
+    }
+    assert_true(n_ended > 0 && n_ended < 6);
+    fixture_deinit(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -397,6 +513,8 @@ int main(void)
         cmocka_unit_test(steady_calls_allocate_nothing),
         cmocka_unit_test(the_rate_is_limited_only_if_the_limits_say_so),
         cmocka_unit_test(no_allocation_may_fail_unnoticed),
+        cmocka_unit_test(large_answers_arrive_though_their_memory_is_gone),
+        cmocka_unit_test(an_answer_that_cannot_be_kept_ends_the_connection),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -294,6 +295,213 @@ static void no_allocation_may_fail_unnoticed(void **state)
     test_oom_sweep(open_once, NULL);
 }
 
+/* ---- what is lent ---- */
+
+#define LOUD_BYTES ((size_t)3 * 1024 * 1024) /* more than a socket holds */
+
+static void loud_fill(char *text)
+{
+    for (size_t i = 0; i < LOUD_BYTES; i++) {
+        text[i] = (char)('a' + (i * 2654435761u >> 13) % 26);
+    }
+}
+
+/* Answers from memory of its own, which is gone when finish has returned. */
+static void loud_finish(Call *call)
+{
+    char *text = malloc(LOUD_BYTES);
+    Span pieces[] = {SPAN("{\"type\":\"text\",\"text\":\""), span_make(text, LOUD_BYTES),
+                     SPAN("\"}")};
+    CallResult result = CALL_RESULT_TOOL_PIECES(pieces, TW_ARRAY_SIZE(pieces));
+
+    assert_non_null(text);
+    loud_fill(text);
+    call_finish(call, &result);
+    memset(text, '?', LOUD_BYTES);
+    free(text);
+}
+
+/* A client that takes its answers in sips, and a tool that answers at once or at a sip. */
+typedef struct Sipper {
+    Fixture *f;
+    IoTimer *timer;
+    Call *held;
+    size_t n_lines; /* to wait for */
+    size_t n_got;
+    size_t n_sips;
+    size_t fail_at; /* how many allocations succeed while the answer is handed on */
+    bool is_later;
+    Bytes got;
+} Sipper;
+
+static void loud_start(void *context, Call *call)
+{
+    Sipper *sipper = context;
+
+    if (sipper->is_later) {
+        sipper->held = call;
+    } else {
+        loud_finish(call);
+    }
+}
+
+static void loud_cancel(void *context, Call *call)
+{
+    (void)context;
+    (void)call;
+}
+
+static const CallProvider loud_provider = {.start = loud_start, .cancel = loud_cancel};
+
+static void sipper_on_timer(void *context)
+{
+    Sipper *sipper = context;
+    char text[30001];
+    ssize_t n = recv(sipper->f->client, text, sizeof(text), MSG_DONTWAIT);
+
+    for (ssize_t i = 0; i < n; i++) {
+        sipper->n_got += text[i] == '\n' ? 1 : 0;
+    }
+    if (n > 0) {
+        assert_int_equal(bytes_append(&sipper->got, text, (size_t)n), 0);
+    }
+    sipper->n_sips++;
+    if (sipper->held != NULL && sipper->n_sips > 3) {
+        Call *call = sipper->held;
+
+        sipper->held = NULL;
+        alloc_testing_reset(sipper->fail_at);
+        loud_finish(call);
+        alloc_testing_reset(ALLOC_TESTING_NEVER);
+        if (sipper->fail_at == ALLOC_TESTING_NEVER) {
+            client_sends(sipper->f, CALL("3", "echo", "{\"message\":\"m\"}"));
+        }
+    }
+    if (sipper->n_got == sipper->n_lines) {
+        io_loop_stop(hub_loop(sipper->f->hub));
+        return;
+    }
+    io_timer_start_at(sipper->timer, io_loop_now_ms(hub_loop(sipper->f->hub)) + READER_PERIOD_MS);
+}
+
+static void sipper_init(Sipper *sipper, Fixture *f, bool is_later)
+{
+    *sipper = (Sipper){.f = f, .is_later = is_later, .fail_at = ALLOC_TESTING_NEVER};
+    assert_int_equal(fixture_init(f, NULL, 0), 0);
+    bytes_init(&sipper->got, SIZE_MAX);
+    assert_int_equal(router_add(hub_router(f->hub),
+                                &(RouterSpec){.kind = ROUTER_TOOL,
+                                              .json = SPAN("{\"name\":\"loud\",\"inputSchema\":{"
+                                                           "\"type\":\"object\"}}"),
+                                              .provider = &loud_provider,
+                                              .context = sipper,
+                                              .timeout_ms = 600000},
+                                NULL),
+                     0);
+    assert_int_equal(io_timer_new(&sipper->timer, hub_loop(f->hub), false, sipper_on_timer, sipper),
+                     0);
+}
+
+static void sipper_run(Sipper *sipper)
+{
+    io_timer_start_at(sipper->timer, io_loop_now_ms(hub_loop(sipper->f->hub)));
+    assert_int_equal(io_loop_run(hub_loop(sipper->f->hub)), 0);
+}
+
+static void sipper_deinit(Sipper *sipper)
+{
+    sipper->timer = io_timer_free(sipper->timer);
+    bytes_deinit(&sipper->got);
+    fixture_deinit(sipper->f);
+}
+
+#define LINE_HEAD(id)                                                                              \
+    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"result\":{\"resultType\":\"complete\",\"content\":["     \
+    "{\"type\":\"text\",\"text\":\""
+
+/* Takes a line that begins so off the front of *rest, and gives what follows the beginning. */
+static Span take_line(Span *rest, const char *head)
+{
+    const char *end = memchr(rest->p, '\n', rest->n);
+    size_t n = strlen(head);
+    Span line;
+
+    assert_non_null(end);
+    line = span_make(rest->p, (size_t)(end - rest->p));
+    *rest = span_make(end + 1, rest->n - line.n - 1);
+    if (!span_starts_with(line, span_from_str(head))) {
+        fail_msg("wanted: %s\n   got: %.*s", head, (int)(line.n < 200 ? line.n : 200), line.p);
+    }
+    return span_make(line.p + n, line.n - n);
+}
+
+static void a_large_answer_arrives_though_its_memory_is_gone(void **state)
+{
+    char *text = malloc(LOUD_BYTES);
+
+    (void)state;
+    assert_non_null(text);
+    loud_fill(text);
+    (void)alarm(WATCHDOG_S);
+    for (int is_later = 0; is_later < 2; is_later++) {
+        Sipper sipper;
+        Fixture f;
+        Span rest;
+        Span tail;
+
+        sipper_init(&sipper, &f, is_later != 0);
+        sipper.n_lines = is_later != 0 ? 3 : 5;
+        client_sends(&f, CALL("1", "echo", "{\"message\":\"m\"}") CALL("2", "loud", "{}"));
+        if (is_later == 0) {
+            client_sends(&f, CALL("3", "echo", "{\"message\":\"m\"}") CALL("4", "loud", "{}")
+                                 CALL("5", "echo", "{\"message\":\"m\"}"));
+        }
+        sipper_run(&sipper);
+        mcp_watch_server_sends(&f.watch, sipper.got.data, sipper.got.n);
+        rest = bytes_span(&sipper.got);
+        (void)take_line(&rest, LINE_HEAD("1") "m\"");
+        tail = take_line(&rest, LINE_HEAD("2"));
+        assert_true(tail.n > LOUD_BYTES);
+        assert_memory_equal(tail.p, text, LOUD_BYTES);
+        assert_memory_equal(tail.p + LOUD_BYTES, "\"}]", 3);
+        (void)take_line(&rest, LINE_HEAD("3") "m\"");
+        if (is_later == 0) {
+            tail = take_line(&rest, LINE_HEAD("4"));
+            assert_true(tail.n > LOUD_BYTES);
+            assert_memory_equal(tail.p, text, LOUD_BYTES);
+            (void)take_line(&rest, LINE_HEAD("5") "m\"");
+        }
+        assert_int_equal(rest.n, 0);
+        sipper_deinit(&sipper);
+    }
+    (void)alarm(0);
+    free(text);
+}
+
+static void an_answer_that_cannot_be_kept_closes_the_door(void **state)
+{
+    size_t n_closed = 0;
+
+    (void)state;
+    (void)alarm(WATCHDOG_S);
+    for (size_t n = 0; n < 8; n++) {
+        Sipper sipper;
+        Fixture f;
+
+        sipper_init(&sipper, &f, true);
+        sipper.fail_at = n;
+        sipper.n_lines = 1;
+        client_sends(&f, CALL("1", "loud", "{}"));
+        sipper_run(&sipper);
+        assert_int_equal(sipper.n_got, f.n_closed == 0 ? 1 : 0);
+        assert_int_equal(f.closed_r, f.n_closed == 0 ? 0 : -ENOMEM);
+        n_closed += (size_t)f.n_closed;
+        sipper_deinit(&sipper);
+    }
+    assert_true(n_closed > 0 && n_closed < 8);
+    (void)alarm(0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -304,6 +512,8 @@ int main(void)
         cmocka_unit_test(a_door_knows_when_it_is_ending),
         cmocka_unit_test(memory_of_large_messages_is_given_back_in_silence),
         cmocka_unit_test(no_allocation_may_fail_unnoticed),
+        cmocka_unit_test(a_large_answer_arrives_though_its_memory_is_gone),
+        cmocka_unit_test(an_answer_that_cannot_be_kept_closes_the_door),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

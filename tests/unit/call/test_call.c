@@ -324,6 +324,52 @@ static void keeping_survives_want_of_memory(void **state)
     message_destroy(&message);
 }
 
+static void arguments_that_the_provider_took_are_forgotten(void **state)
+{
+    Asker asker;
+    Message message;
+    JsonValue value;
+
+    (void)state;
+    asker_init(&asker);
+    assert_int_equal(message_init(&message, MESSAGE), 0);
+    message_lend(&message, &asker.call);
+    asker.call.took_arguments = true;
+    assert_int_equal(call_keep_arguments(&asker.call), 0);
+    message_destroy(&message);
+    assert_null(asker.call.arguments.node);
+    /* Only these: others may still ask for the rest. */
+    assert_true(span_equals(asker.call.target, SPAN("echo")));
+    assert_true(call_input(&asker.call, SPAN("k"), &value));
+    assert_int_equal(call_keep_arguments(&asker.call), 0);
+    assert_null(asker.call.arguments.node);
+    call_deinit(&asker.call);
+}
+
+static void copies_that_the_provider_took_later_are_forgotten_too(void **state)
+{
+    Asker asker;
+    Message message;
+
+    (void)state;
+    asker_init(&asker);
+    assert_int_equal(message_init(&message, MESSAGE), 0);
+    message_lend(&message, &asker.call);
+    assert_int_equal(call_keep_arguments(&asker.call), 0);
+    assert_non_null(asker.call.arguments.node);
+    asker.call.took_arguments = true;
+    assert_int_equal(call_keep_arguments(&asker.call), 0);
+    assert_null(asker.call.arguments.node);
+    /* The next call's are kept as ever. */
+    call_reset(&asker.call);
+    asker.call.took_arguments = false;
+    message_lend(&message, &asker.call);
+    assert_int_equal(call_keep_arguments(&asker.call), 0);
+    message_destroy(&message);
+    assert_int_equal(json_count(asker.call.arguments), 2);
+    call_deinit(&asker.call);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,6 +384,8 @@ int main(void)
         cmocka_unit_test(keeping_twice_copies_only_what_is_new),
         cmocka_unit_test(storage_is_kept_from_call_to_call),
         cmocka_unit_test(keeping_survives_want_of_memory),
+        cmocka_unit_test(arguments_that_the_provider_took_are_forgotten),
+        cmocka_unit_test(copies_that_the_provider_took_later_are_forgotten_too),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -471,6 +471,55 @@ static void writer_composes_in_place(void **state)
     len32_writer_deinit(&writer);
 }
 
+/* "[" lent "]" */
+static int commit_lent(Len32Writer *writer, Span lent)
+{
+    Bytes *out;
+
+    assert_int_equal(len32_writer_begin(writer, &out), 0);
+    assert_int_equal(bytes_append_span(out, SPAN("[]")), 0);
+    return len32_writer_commit_lent(writer, (BytesLent){.at = 1, .span = lent});
+}
+
+static void a_lent_part_counts_in_header_and_limits(void **state)
+{
+    static const Len32Order orders[] = {LEN32_ORDER_BE, LEN32_ORDER_LE};
+
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(orders); i++) {
+        char lent[600];
+        Len32Writer writer;
+        Len32Reader reader;
+        Events events = {NULL, 0, 0};
+        Span message;
+
+        memset(lent, 'x', sizeof(lent));
+        len32_writer_init(&writer, orders[i], 602, 606 + 4 + 12);
+        assert_int_equal(commit_lent(&writer, span_make(lent, 601)), LEN32_E_TOO_LARGE);
+        assert_int_equal(commit_lent(&writer, span_make(lent, UINT32_MAX)), LEN32_E_TOO_LARGE);
+        assert_int_equal(commit_lent(&writer, span_make(lent, SIZE_MAX)), LEN32_E_TOO_LARGE);
+        assert_int_equal(len32_writer_pending(&writer), 0);
+        assert_int_equal(commit_lent(&writer, span_make(lent, 600)), 0);
+        assert_int_equal(commit_lent(&writer, SPAN("0123456789a")), LEN32_E_FULL);
+        assert_int_equal(commit_lent(&writer, SPAN("0123456789")), 0);
+        assert_int_equal(len32_writer_own(&writer), 0);
+        memset(lent, '?', sizeof(lent));
+        sent(&writer, &events);
+        assert_int_equal(events.n, 606 + 16);
+        len32_reader_init(&reader, orders[i], 602);
+        assert_int_equal(len32_reader_feed(&reader, events.text, events.n), 0);
+        assert_int_equal(len32_reader_next(&reader, &message), 0);
+        assert_int_equal(message.n, 602);
+        memset(lent, 'x', sizeof(lent));
+        assert_memory_equal(message.p + 1, lent, sizeof(lent));
+        assert_int_equal(len32_reader_next(&reader, &message), 0);
+        assert_true(span_equals(message, SPAN("[0123456789]")));
+        len32_reader_deinit(&reader);
+        events_deinit(&events);
+        len32_writer_deinit(&writer);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -485,6 +534,7 @@ int main(void)
         cmocka_unit_test(reader_survives_every_failing_allocation),
         cmocka_unit_test(writer_frames_and_refuses),
         cmocka_unit_test(writer_composes_in_place),
+        cmocka_unit_test(a_lent_part_counts_in_header_and_limits),
     };
 
     return cmocka_run_group_tests_name("frame/len32", tests, NULL, NULL);

@@ -534,6 +534,44 @@ static void writer_composes_in_place(void **state)
     ndjson_writer_deinit(&writer);
 }
 
+/* "[" lent "]" */
+static int commit_lent(NdjsonWriter *writer, Span lent)
+{
+    Bytes *out;
+
+    assert_int_equal(ndjson_writer_begin(writer, &out), 0);
+    assert_int_equal(bytes_append_span(out, SPAN("[]")), 0);
+    return ndjson_writer_commit_lent(writer, (BytesLent){.at = 1, .span = lent});
+}
+
+static void a_lent_part_counts_and_is_looked_at(void **state)
+{
+    char lent[] = "lent";
+    NdjsonWriter writer;
+    Events events = {NULL, 0, 0};
+
+    (void)state;
+    ndjson_writer_init(&writer, 6, 17);
+    assert_int_equal(commit_lent(&writer, SPAN("12345")), NDJSON_E_TOO_LONG);
+    assert_int_equal(commit_lent(&writer, SPAN("1234567")), NDJSON_E_TOO_LONG);
+    assert_int_equal(commit_lent(&writer, span_make(lent, SIZE_MAX)), NDJSON_E_TOO_LONG);
+    assert_int_equal(commit_lent(&writer, SPAN("\n234")), NDJSON_E_NEWLINE);
+    assert_int_equal(commit_lent(&writer, SPAN("123\n")), NDJSON_E_NEWLINE);
+    assert_int_equal(ndjson_writer_pending(&writer), 0);
+    assert_int_equal(commit_lent(&writer, span_from_str(lent)), 0);
+    assert_int_equal(commit_lent(&writer, SPAN("1234")), 0);
+    assert_int_equal(ndjson_writer_pending(&writer), 14);
+    assert_int_equal(commit_lent(&writer, SPAN("1")), NDJSON_E_FULL);
+    assert_int_equal(ndjson_writer_pending(&writer), 14);
+    assert_int_equal(ndjson_writer_own(&writer), 0);
+    memset(lent, '?', 4);
+    assert_int_equal(ndjson_writer_push(&writer, SPAN("")), 0);
+    sent(&writer, &events);
+    events_expect(&events, SPAN("[lent]\n[1234]\n\n"), "lent");
+    events_deinit(&events);
+    ndjson_writer_deinit(&writer);
+}
+
 /* What feed promises, at the one size where it is tight: a message of the maximal length and its CR
  * are waiting for the newline. */
 static void a_full_read_is_accepted_behind_the_longest_unfinished_line(void **state)
@@ -573,6 +611,7 @@ int main(void)
         cmocka_unit_test(a_failed_feed_can_be_repeated),
         cmocka_unit_test(writer_frames_and_refuses),
         cmocka_unit_test(writer_composes_in_place),
+        cmocka_unit_test(a_lent_part_counts_and_is_looked_at),
         cmocka_unit_test(a_full_read_is_accepted_behind_the_longest_unfinished_line),
     };
 

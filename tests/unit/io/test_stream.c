@@ -701,6 +701,125 @@ static void memory_that_runs_out_is_reported(void **state)
     test_oom_sweep(make_stream, NULL);
 }
 
+/* What the peer at the other end of `other` can read now. */
+static size_t n_readable(int fd)
+{
+    char text[64];
+    ssize_t n = recv(fd, text, sizeof(text), MSG_DONTWAIT | MSG_PEEK);
+
+    return n > 0 ? (size_t)n : 0;
+}
+
+static int flushed_fd; /* where the one below looks */
+
+static void flush_inside(Pump *pump)
+{
+    pump_put(pump, "early", 5);
+    assert_int_equal(n_readable(flushed_fd), 0);
+    io_stream_flush_now(pump->stream);
+    assert_int_equal(n_readable(flushed_fd), 5);
+    io_stream_flush_now(pump->stream); /* nothing more to send */
+    pump_put(pump, "late", 4);
+    assert_int_equal(n_readable(flushed_fd), 5);
+    io_loop_stop(pump->loop);
+}
+
+static void what_should_not_wait_leaves_from_inside_input(void **state)
+{
+    Fixture *f = *state;
+    char text[16] = {0};
+    int fds[2];
+
+    make_pair(fds);
+    flushed_fd = fds[1];
+    f->pump.on_input = flush_inside;
+    pump_open(&f->pump, fds[0], fds[0]);
+    write_all(fds[1], "go");
+    assert_int_equal(io_loop_run(f->loop), 0);
+    assert_int_equal(recv(fds[1], text, sizeof(text), MSG_DONTWAIT), 9);
+    assert_string_equal(text, "earlylate");
+    /* From outside it is a flush as any. */
+    assert_int_equal(bytes_append(&f->pump.out, "out", 3), 0);
+    io_stream_flush_now(f->pump.stream);
+    assert_int_equal(n_readable(fds[1]), 3);
+    (void)close(fds[1]);
+}
+
+static void flush_much_inside(Pump *pump)
+{
+    fill(&pump->out, BIG);
+    io_stream_flush_now(pump->stream);
+    assert_true(io_stream_is_waiting(pump->stream));
+    assert_true(pump->out.n > 0 && pump->out.n < BIG);
+    pump->on_input = NULL;
+}
+
+static void what_does_not_leave_from_inside_input_follows(void **state)
+{
+    Fixture *f = *state;
+    int fds[2];
+
+    make_pair(fds);
+    f->pump.on_input = flush_much_inside;
+    f->pump.on_drained = shut;
+    f->other.on_end = stop_loop;
+    pump_open(&f->pump, fds[0], fds[0]);
+    pump_open(&f->other, fds[1], fds[1]);
+    pump_put(&f->other, "go", 2);
+    assert_int_equal(io_loop_run(f->loop), 0);
+    assert_filled(&f->other.in, BIG);
+    assert_int_equal(f->pump.n_drained, 1);
+}
+
+static void flush_to_nobody(Pump *pump)
+{
+    assert_int_equal(bytes_append(&pump->out, "x", 1), 0);
+    io_stream_flush_now(pump->stream);
+    assert_int_equal(pump->n_failures, 0);
+}
+
+static void a_failure_inside_input_is_told_from_the_loop(void **state)
+{
+    Fixture *f = *state;
+    int to[2];
+    int from[2];
+
+    make_pipe(to);
+    make_pipe(from);
+    (void)close(from[0]);
+    f->pump.on_input = flush_to_nobody;
+    f->pump.on_failed = stop_loop;
+    pump_open(&f->pump, to[0], from[1]);
+    write_all(to[1], "go");
+    assert_int_equal(io_loop_run(f->loop), 0);
+    assert_int_equal(f->pump.n_failures, 1);
+    assert_int_equal(f->pump.failure, -EPIPE);
+    (void)close(to[1]);
+}
+
+static void flush_and_be_freed(Pump *pump)
+{
+    pump->on_consumed = pump_free_stream;
+    assert_int_equal(bytes_append(&pump->out, "x", 1), 0);
+    io_stream_flush_now(pump->stream);
+    assert_null(pump->stream);
+    io_loop_stop(pump->loop);
+}
+
+static void the_stream_may_be_freed_inside_a_flush_inside_input(void **state)
+{
+    Fixture *f = *state;
+    int fds[2];
+
+    make_pair(fds);
+    f->pump.on_input = flush_and_be_freed;
+    pump_open(&f->pump, fds[0], fds[0]);
+    write_all(fds[1], "go");
+    assert_int_equal(io_loop_run(f->loop), 0);
+    assert_int_equal(n_readable(fds[1]), 1);
+    (void)close(fds[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -737,6 +856,14 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_stream_may_be_freed_inside_a_flush, setup, teardown),
         cmocka_unit_test_setup_teardown(bad_descriptors_stay_the_callers, setup, teardown),
         cmocka_unit_test(memory_that_runs_out_is_reported),
+        cmocka_unit_test_setup_teardown(what_should_not_wait_leaves_from_inside_input, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(what_does_not_leave_from_inside_input_follows, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_failure_inside_input_is_told_from_the_loop, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(the_stream_may_be_freed_inside_a_flush_inside_input, setup,
+                                        teardown),
     };
 
     io_ignore_sigpipe();

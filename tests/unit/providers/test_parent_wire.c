@@ -271,6 +271,76 @@ static void memory_that_runs_out_leaves_it_closed(void **state)
     end_deinit(&end);
 }
 
+/* [lent] */
+static int end_put_lent(End *end, Span lent)
+{
+    const CallsockSink *sink = &end->wire.sink;
+    Bytes *bytes;
+
+    assert_int_equal(sink->begin(sink->context, &bytes), 0);
+    assert_int_equal(bytes_append_span(bytes, SPAN("[]")), 0);
+    return sink->commit_lent(sink->context, (BytesLent){.at = 1, .span = lent});
+}
+
+static void what_is_lent_arrives_though_its_memory_changes_at_once(void **state)
+{
+    enum {
+        N = 3 * 1024 * 1024 /* more than a socket holds */
+    };
+    Rig *rig = *state;
+    char *text = malloc(N);
+    Bytes expected;
+    End end;
+
+    assert_non_null(text);
+    bytes_init(&expected, RIG_BYTES);
+    end_init(&end, rig);
+    end_open(&end);
+    assert_int_equal(bytes_append_span(&expected, SPAN("hello\nsmall\n")), 0);
+    end_put(&end, "small");
+    for (size_t round = 0; round < 2; round++) {
+        for (size_t i = 0; i < N; i++) {
+            text[i] = (char)('!' + (i * 2654435761u >> 13) % 90);
+        }
+        assert_int_equal(bytes_append_byte(&expected, '['), 0);
+        assert_int_equal(bytes_append(&expected, text, N), 0);
+        assert_int_equal(bytes_append_span(&expected, SPAN("]\nbehind\n")), 0);
+        assert_int_equal(end_put_lent(&end, span_make(text, N)), 0);
+        memset(text, '?', N);
+        end_put(&end, "behind");
+    }
+    rig->stop_at_request = 6;
+    while (rig->n_requests < 6) {
+        rig_run(rig);
+    }
+    assert_int_equal(rig->requests.n, expected.n);
+    assert_memory_equal(rig->requests.data, expected.data, expected.n);
+    bytes_deinit(&expected);
+    end_deinit(&end);
+    free(text);
+}
+
+static void a_lent_message_over_the_limit_is_refused(void **state)
+{
+    Rig *rig = *state;
+    char *text = malloc(LIMIT_CALLSOCK_MESSAGE_BYTES);
+    End end;
+
+    assert_non_null(text);
+    memset(text, 'x', LIMIT_CALLSOCK_MESSAGE_BYTES);
+    end_init(&end, rig);
+    end_open(&end);
+    assert_true(end_put_lent(&end, span_make(text, LIMIT_CALLSOCK_MESSAGE_BYTES - 1)) > 0);
+    assert_int_equal(end_put_lent(&end, span_make(text, LIMIT_CALLSOCK_MESSAGE_BYTES - 2)), 0);
+    rig->stop_at_request = 2;
+    while (rig->n_requests < 2) {
+        rig_run(rig);
+    }
+    assert_int_equal(rig->requests.n, 6 + LIMIT_CALLSOCK_MESSAGE_BYTES + 1);
+    end_deinit(&end);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -283,6 +353,8 @@ int main(void)
         RIG_TEST(memory_of_large_messages_is_given_back),
         RIG_TEST(nobody_there_is_explained),
         RIG_TEST(memory_that_runs_out_leaves_it_closed),
+        RIG_TEST(what_is_lent_arrives_though_its_memory_changes_at_once),
+        RIG_TEST(a_lent_message_over_the_limit_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/bytes.h"
+#include "base/compiler.h"
 #include "dialect/callsock/sink.h"
 
 #include <stddef.h>
@@ -15,6 +16,8 @@ typedef struct TestSink {
     int begin_fails;  /* what begin returns, if not 0 */
     int commit_fails; /* what commit returns, if not 0 */
     size_t max_bytes; /* commit refuses longer messages; 0: never */
+    size_t n_lent;    /* messages with a part that was lent */
+    size_t n_flushed; /* messages that were sent when flush was called last */
 } TestSink;
 
 static inline int test_sink_begin(void *context, Bytes **ret_bytes)
@@ -47,6 +50,31 @@ static inline int test_sink_commit(void *context)
     return r;
 }
 
+static inline int test_sink_commit_lent(void *context, BytesLent lent)
+{
+    TestSink *test = context;
+    size_t at = test->start + lent.at;
+    int r = bytes_reserve(&test->sent, lent.span.n);
+
+    if (r != 0) {
+        test->sent.n = test->start;
+        return r;
+    }
+    memmove(test->sent.data + at + lent.span.n, test->sent.data + at, test->sent.n - at);
+    memcpy(test->sent.data + at, lent.span.p, lent.span.n);
+    test->sent.n += lent.span.n;
+    r = test_sink_commit(test);
+    test->n_lent += r == 0 ? 1 : 0;
+    return r;
+}
+
+static inline void test_sink_flush(void *context)
+{
+    TestSink *test = context;
+
+    test->n_flushed = test->n_sent;
+}
+
 static inline void test_sink_abort(void *context)
 {
     TestSink *test = context;
@@ -61,6 +89,13 @@ static inline void test_sink_init(TestSink *test)
                                 .abort = test_sink_abort,
                                 .context = test}};
     bytes_init(&test->sent, (size_t)1 << 26);
+}
+
+/* Takes large parts from where they lie, and may be told to send. */
+TW_UNUSED static inline void test_sink_lend(TestSink *test)
+{
+    test->sink.commit_lent = test_sink_commit_lent;
+    test->sink.flush = test_sink_flush;
 }
 
 static inline void test_sink_deinit(TestSink *test)

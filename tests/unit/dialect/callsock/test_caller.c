@@ -32,6 +32,7 @@ typedef struct Asked {
     struct Asked *then_submit;
     struct Asked *then_cancel;
     bool again;
+    size_t n_flushed; /* requests that had left when it ended */
 } Asked;
 
 struct Rig {
@@ -59,6 +60,7 @@ static void asked_finish(Call *call, const CallResult *result)
         asked->rig->max_depth = asked->rig->depth;
     }
     asked->n_ended++;
+    asked->n_flushed = asked->rig->sink.n_flushed;
     asked->kind = result->kind;
     asked->error = result->error;
     (void)snprintf(asked->words, sizeof(asked->words), "%.*s", (int)result->message.n,
@@ -511,6 +513,151 @@ static void want_of_memory_fails_the_call_and_nothing_else(void **state)
     test_oom_sweep(call_twice, &rig);
 }
 
+static void the_next_request_leaves_before_the_answer_is_handed_on(void **state)
+{
+    static const char *const answers[] = {
+        ANSWER,
+        "{\"result\":5}",
+        "{\"error\":{\"message\":\"no\",\"type\":\"KeyError\"}}",
+    };
+    Rig rig;
+
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(answers); i++) {
+        rig_open_connected(&rig);
+        test_sink_lend(&rig.sink);
+        rig_submit(&rig, &rig.asked[0], "a");
+        rig_submit(&rig, &rig.asked[1], "b");
+        assert_int_equal(rig.sink.n_flushed, 0);
+        assert_int_equal(callsock_caller_receive(rig.caller, span_from_str(answers[i]), 0), 0);
+        assert_int_equal(rig.asked[0].n_ended, 1);
+        assert_int_equal(rig.asked[0].n_flushed, 2);
+        assert_sent(&rig.sink, REQUEST("a") REQUEST("b"));
+        /* Nobody waits: there is nothing to hurry. */
+        rig.sink.n_flushed = 77;
+        assert_int_equal(callsock_caller_receive(rig.caller, span_from_str(answers[i]), 0), 0);
+        assert_int_equal(rig.asked[1].n_flushed, 77);
+        rig_close(&rig);
+    }
+}
+
+static void nothing_is_sent_behind_an_answer_that_breaks_the_protocol(void **state)
+{
+    Rig rig;
+
+    (void)state;
+    rig_open_connected(&rig);
+    test_sink_lend(&rig.sink);
+    rig_submit(&rig, &rig.asked[0], "a");
+    rig_submit(&rig, &rig.asked[1], "b");
+    assert_int_equal(callsock_caller_receive(rig.caller, SPAN("no answer"), 0),
+                     CALLSOCK_E_PROTOCOL);
+    assert_int_equal(rig.asked[0].n_ended, 1);
+    assert_int_equal(rig.asked[1].n_ended, 0);
+    assert_int_equal(rig.sink.n_flushed, 0);
+    assert_sent(&rig.sink, REQUEST("a"));
+    rig_close(&rig);
+}
+
+/* The next request finds no room: it ends before the answer to the last is handed on, and takes
+ * the asker of that with it. */
+static void an_end_may_cancel_the_call_whose_answer_has_come(void **state)
+{
+    Rig rig;
+
+    (void)state;
+    rig_open_connected(&rig);
+    test_sink_lend(&rig.sink);
+    rig.asked[1].then_cancel = &rig.asked[0];
+    rig_submit(&rig, &rig.asked[0], "a");
+    rig_submit(&rig, &rig.asked[1], "b");
+    rig.sink.commit_fails = 1;
+    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), 0), 0);
+    assert_int_equal(rig.asked[1].n_ended, 1);
+    assert_int_equal(rig.asked[0].n_ended, 0);
+    assert_null(rig.asked[0].call.provider_data);
+    assert_int_equal(callsock_caller_pending(rig.caller), 0);
+    /* Its place is free for the next. */
+    rig.sink.commit_fails = 0;
+    test_sink_clear(&rig.sink);
+    rig_submit(&rig, &rig.asked[2], "c");
+    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), 0), 0);
+    assert_int_equal(rig.asked[2].n_ended, 1);
+    assert_sent(&rig.sink, REQUEST("c"));
+    rig_close(&rig);
+}
+
+static void arguments_are_taken_when_they_are_sent(void **state)
+{
+    Rig rig;
+
+    (void)state;
+    assert_int_equal(rig_open(&rig, 0), 0);
+    rig_submit(&rig, &rig.asked[0], "a");
+    rig_submit(&rig, &rig.asked[1], "b");
+    assert_false(rig.asked[0].call.took_arguments);
+    callsock_caller_connected(rig.caller, 0);
+    assert_true(rig.asked[0].call.took_arguments);
+    assert_false(rig.asked[1].call.took_arguments);
+    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), 0), 0);
+    assert_true(rig.asked[1].call.took_arguments);
+    /* Not by one that the sink has no room for. */
+    rig.sink.commit_fails = 1;
+    rig_submit(&rig, &rig.asked[2], "c");
+    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), 0), 0);
+    assert_int_equal(rig.asked[2].n_ended, 1);
+    assert_false(rig.asked[2].call.took_arguments);
+    rig_close(&rig);
+}
+
+/* {"a":"xxx…"} of n bytes. */
+static JsonValue make_arguments(Arena *arena, size_t n)
+{
+    char *text = arena_alloc(arena, n);
+    JsonDoc doc;
+
+    assert_non_null(text);
+    memset(text, 'x', n);
+    memcpy(text, "{\"a\":\"", 6);
+    memcpy(text + n - 2, "\"}", 2);
+    assert_int_equal(json_parse(&doc, arena, text, n, NULL, NULL), 0);
+    return json_root(&doc);
+}
+
+static void large_arguments_are_lent_within_the_limit(void **state)
+{
+    const size_t overhead = sizeof(REQUEST("a")) - 2 - 2; /* NUL and newline; {} */
+    const size_t n = BYTES_LEND_MIN;
+    Arena arena;
+    Rig rig;
+
+    (void)state;
+    arena_init(&arena, SIZE_MAX);
+    for (int lends = 0; lends < 2; lends++) {
+        assert_int_equal(rig_open(&rig, (uint32_t)(n + overhead)), 0);
+        if (lends != 0) {
+            test_sink_lend(&rig.sink);
+        }
+        callsock_caller_connected(rig.caller, 0);
+        rig.asked[0].call.arguments = make_arguments(&arena, n);
+        rig.asked[1].call.arguments = make_arguments(&arena, n - 1);
+        rig.asked[2].call.arguments = make_arguments(&arena, n + 1);
+        for (size_t i = 0; i < 3; i++) {
+            rig_submit(&rig, &rig.asked[i], "a");
+            if (i < 2) {
+                assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), 0), 0);
+            }
+        }
+        assert_int_equal(rig.asked[1].kind, CALL_RESULT_TOOL);
+        assert_int_equal(rig.asked[2].error, CALL_ERROR_TOO_LARGE);
+        assert_int_equal(rig.sink.n_lent, lends);
+        assert_int_equal(rig.sink.sent.n, 2 * (n + overhead + 1) - 1);
+        assert_memory_equal(rig.sink.sent.data + n + overhead - 6, "xx\"}}}\n{\"", 9);
+        rig_close(&rig);
+    }
+    arena_deinit(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -532,6 +679,11 @@ int main(void)
         cmocka_unit_test(calls_in_a_row_allocate_nothing),
         cmocka_unit_test(many_places_are_given_back),
         cmocka_unit_test(want_of_memory_fails_the_call_and_nothing_else),
+        cmocka_unit_test(the_next_request_leaves_before_the_answer_is_handed_on),
+        cmocka_unit_test(nothing_is_sent_behind_an_answer_that_breaks_the_protocol),
+        cmocka_unit_test(an_end_may_cancel_the_call_whose_answer_has_come),
+        cmocka_unit_test(arguments_are_taken_when_they_are_sent),
+        cmocka_unit_test(large_arguments_are_lent_within_the_limit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -182,6 +182,59 @@ static void a_full_buffer_stays_as_it_was(void **state)
     }
 }
 
+/* {"a":"xxx…"} of n bytes. */
+static JsonValue make_arguments(Arena *arena, size_t n)
+{
+    char *text = arena_alloc(arena, n);
+    JsonDoc doc;
+
+    assert_non_null(text);
+    memset(text, 'x', n);
+    memcpy(text, "{\"a\":\"", 6);
+    memcpy(text + n - 2, "\"}", 2);
+    assert_int_equal(json_parse(&doc, arena, text, n, NULL, NULL), 0);
+    return json_root(&doc);
+}
+
+static void large_arguments_are_lent_and_the_request_is_the_same(void **state)
+{
+    Arena arena;
+
+    (void)state;
+    arena_init(&arena, SIZE_MAX);
+    for (size_t n = BYTES_LEND_MIN - 1; n <= BYTES_LEND_MIN; n++) {
+        JsonValue arguments = make_arguments(&arena, n);
+        BytesLent lent = BYTES_LENT_NULL;
+        Bytes plain;
+        Bytes out;
+
+        bytes_init(&plain, SIZE_MAX);
+        bytes_init(&out, SIZE_MAX);
+        assert_int_equal(bytes_append(&out, "#", 1), 0);
+        assert_int_equal(callsock_request_write(&plain, SPAN("n\"\xC3\xBC"), arguments), 0);
+        assert_int_equal(callsock_request_write_lent(&out, SPAN("n\"\xC3\xBC"), arguments, &lent),
+                         0);
+        assert_int_equal(lent.span.p != NULL, n == BYTES_LEND_MIN);
+        if (lent.span.p != NULL) {
+            assert_ptr_equal(lent.span.p, json_span(arguments).p);
+            assert_true(out.cap < BYTES_LEND_MIN);
+        }
+        assert_same_with_lent(span_make(out.data + 1, out.n - 1), lent, bytes_span(&plain));
+        bytes_deinit(&plain);
+        bytes_deinit(&out);
+        /* What stands around it may still find no room. */
+        lent = BYTES_LENT_NULL;
+        bytes_init(&out, 56);
+        assert_int_equal(bytes_append(&out, "#", 1), 0);
+        assert_int_equal(callsock_request_write_lent(&out, SPAN("n"), arguments, &lent),
+                         BYTES_E_FULL);
+        assert_int_equal(out.n, 1);
+        assert_null(lent.span.p);
+        bytes_deinit(&out);
+    }
+    arena_deinit(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -190,6 +243,7 @@ int main(void)
         cmocka_unit_test(a_request_gives_its_name_decoded_and_its_arguments_as_they_are),
         cmocka_unit_test(a_request_is_written_with_its_arguments_spliced),
         cmocka_unit_test(a_full_buffer_stays_as_it_was),
+        cmocka_unit_test(large_arguments_are_lent_and_the_request_is_the_same),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

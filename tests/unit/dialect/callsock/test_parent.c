@@ -346,6 +346,40 @@ static void want_of_memory_ends_the_connection_and_nothing_else(void **state)
     test_oom_sweep(serve_one, &sink);
 }
 
+static void the_limit_of_an_answer_counts_what_is_lent(void **state)
+{
+    static char text[BYTES_LEND_MIN + 1];
+    static const char head[] = "{\"type\":\"text\",\"text\":\"";
+    const size_t around = sizeof(DONE) - 2 - done_piece.n; /* NUL and newline */
+    Owner owner;
+
+    (void)state;
+    for (int lends = 0; lends < 2; lends++) {
+        for (size_t n = sizeof(text) - 1; n <= sizeof(text); n++) {
+            Span piece = span_make(text, n);
+            CallResult result = CALL_RESULT_TOOL_PIECES(&piece, 1);
+            bool fits = n < sizeof(text);
+
+            memset(text, 'x', n);
+            memcpy(text, head, sizeof(head) - 1);
+            memcpy(text + n - 2, "\"}", 2);
+            owner_open(&owner, (uint32_t)(around + sizeof(text) - 1));
+            if (lends != 0) {
+                test_sink_lend(&owner.sink);
+            }
+            call_finish(owner_call(&owner, SPAN(CALL_ADD)), &result);
+            assert_int_equal(owner.sink.n_sent, 1);
+            assert_int_equal(owner.sink.n_lent, lends != 0 && fits ? 1 : 0);
+            assert_int_equal(callsock_parent_error(owner.parent), 0);
+            assert_int_equal(owner.sink.sent.n == around + n + 1, fits);
+            assert_memory_equal(owner.sink.sent.data, fits ? "{\"result\":" : "{\"error\":", 9);
+            finish_done(owner_call(&owner, SPAN(CALL_ADD)));
+            assert_int_equal(owner.sink.n_sent, 2);
+            owner_close(&owner);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,6 +396,7 @@ int main(void)
         cmocka_unit_test(the_first_failure_of_the_sink_is_told),
         cmocka_unit_test(calls_in_a_row_allocate_nothing),
         cmocka_unit_test(want_of_memory_ends_the_connection_and_nothing_else),
+        cmocka_unit_test(the_limit_of_an_answer_counts_what_is_lent),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

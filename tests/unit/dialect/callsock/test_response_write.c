@@ -193,6 +193,83 @@ static void writing_survives_want_of_memory(void **state)
     test_oom_sweep(write_all, NULL);
 }
 
+/* head, and as many letters as make it n bytes with the tail. */
+static Span fill_span(char *memory, size_t n, const char *head, const char *tail)
+{
+    memset(memory, 'x', n);
+    memcpy(memory, head, strlen(head));
+    memcpy(memory + n - strlen(tail), tail, strlen(tail));
+    return span_make(memory, n);
+}
+
+/* Writes with and without lending, which are the same bytes; says where the lent ones lie. */
+static const char *write_lent(const CallResult *result)
+{
+    BytesLent lent = BYTES_LENT_NULL;
+    Bytes plain;
+    Bytes out;
+
+    bytes_init(&plain, SIZE_MAX);
+    bytes_init(&out, SIZE_MAX);
+    assert_int_equal(bytes_append(&out, "#", 1), 0);
+    assert_int_equal(callsock_response_write(&plain, result), 0);
+    assert_int_equal(callsock_response_write_lent(&out, result, &lent), 0);
+    assert_same_with_lent(span_make(out.data + 1, out.n - 1), lent, bytes_span(&plain));
+    bytes_deinit(&plain);
+    bytes_deinit(&out);
+    return lent.span.p;
+}
+
+static void one_large_part_is_lent_and_the_response_is_the_same(void **state)
+{
+    static char text[BYTES_LEND_MIN];
+    static char other[BYTES_LEND_MIN];
+    Span pieces[] = {SPAN("{\"type\":\"text\",\"text\":"),
+                     fill_span(text, sizeof(text), "\"", "\""), SPAN("}")};
+    Span small = SPAN("{\"type\":\"text\",\"text\":\"1\"}");
+    CallResult result = CALL_RESULT_TOOL_PIECES(pieces, 3);
+
+    (void)state;
+    result.meta = SPAN("{\"a\":1}");
+    assert_ptr_equal(write_lent(&result), text);
+    pieces[1] = fill_span(text, sizeof(text) - 1, "\"", "\"");
+    assert_null(write_lent(&result));
+    /* In one piece, with nothing but the brackets around it. */
+    pieces[0] = fill_span(text, sizeof(text), "{\"type\":\"text\",\"text\":\"", "\"}");
+    result.n_pieces = 1;
+    assert_ptr_equal(write_lent(&result), text);
+    result.structured = fill_span(other, sizeof(other), "{\"b\":\"", "\"}");
+    assert_ptr_equal(write_lent(&result), text);
+    result.pieces = &small;
+    assert_ptr_equal(write_lent(&result), other);
+    result.n_pieces = 0;
+    result.content_kinds = 0;
+    assert_ptr_equal(write_lent(&result), other);
+    result.structured = SPAN_NULL;
+    result.members = fill_span(other, sizeof(other), "\"b\":\"", "\"");
+    assert_ptr_equal(write_lent(&result), other);
+    result = (CallResult){.kind = CALL_RESULT_ERROR,
+                          .error = CALL_ERROR_INTERNAL,
+                          .message = fill_span(text, sizeof(text), "", "")};
+    assert_null(write_lent(&result));
+}
+
+static void a_response_that_finds_no_room_lends_nothing(void **state)
+{
+    static char text[BYTES_LEND_MIN];
+    Span piece = fill_span(text, sizeof(text), "{\"type\":\"text\",\"text\":\"", "\"}");
+    CallResult result = CALL_RESULT_TOOL_PIECES(&piece, 1);
+    BytesLent lent = BYTES_LENT_NULL;
+    Bytes out;
+
+    (void)state;
+    bytes_init(&out, 30);
+    assert_int_equal(callsock_response_write_lent(&out, &result, &lent), BYTES_E_FULL);
+    assert_int_equal(out.n, 0);
+    assert_null(lent.span.p);
+    bytes_deinit(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -203,6 +280,8 @@ int main(void)
         cmocka_unit_test(what_is_no_tool_result_is_an_error),
         cmocka_unit_test(an_error_is_text_of_any_bytes),
         cmocka_unit_test(writing_survives_want_of_memory),
+        cmocka_unit_test(one_large_part_is_lent_and_the_response_is_the_same),
+        cmocka_unit_test(a_response_that_finds_no_room_lends_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,6 +41,24 @@ static int sink_commit(void *context)
     return 0;
 }
 
+static int sink_commit_lent(void *context, BytesLent lent)
+{
+    Rig *rig = context;
+    size_t at = rig->start + lent.at;
+    int r = rig->lend_fails != 0 ? rig->lend_fails : bytes_reserve(&rig->sent, lent.span.n);
+
+    if (r != 0) {
+        rig->sent.n = rig->start;
+        return r;
+    }
+    memmove(rig->sent.data + at + lent.span.n, rig->sent.data + at, rig->sent.n - at);
+    memcpy(rig->sent.data + at, lent.span.p, lent.span.n);
+    rig->sent.n += lent.span.n;
+    r = sink_commit(rig);
+    rig->n_lent += r == 0 ? 1 : 0;
+    return r;
+}
+
 static void sink_abort(void *context)
 {
     Rig *rig = context;
@@ -468,6 +486,11 @@ void rig_init(Rig *rig)
                                     .sealer = &rig->sealer,
                                     .seed = {1, 2}};
     bytes_init(&rig->sent, (size_t)1 << 30);
+}
+
+void rig_lend(Rig *rig)
+{
+    rig->sink.commit_lent = sink_commit_lent;
 }
 
 int rig_open(Rig *rig)

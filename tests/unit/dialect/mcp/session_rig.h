@@ -45,6 +45,8 @@ typedef struct Rig {
     size_t start;       /* of the message begun */
     size_t max_message; /* commit refuses longer ones; 0: never */
     bool is_refusing;   /* begin fails as if the queue were full */
+    size_t n_lent;      /* messages with a part that was lent */
+    int lend_fails;     /* what committing such a one returns, if not 0 */
 
     Call *held[RIG_MAX_HELD];
     char tags[RIG_MAX_HELD][16];
@@ -58,6 +60,9 @@ typedef struct Rig {
 /* config may be changed between the two. 0, -ENOMEM. */
 void rig_init(Rig *rig);
 int rig_open(Rig *rig);
+
+/* Lets the sink take large parts from where they lie. */
+void rig_lend(Rig *rig);
 
 /* Cancels what is held; may run twice. */
 void rig_deinit(Rig *rig);

@@ -376,6 +376,153 @@ static void every_failed_allocation_is_reported(void **state)
     test_oom_sweep(render_with_little_memory, NULL);
 }
 
+/* Renders with and without lending, which are the same bytes; says what was lent. */
+static Span render_lent(Render *render, McpReply *reply, const CallResult *result)
+{
+    static const Span before = SPAN_INIT("before");
+    Span plain = render_result_as(render, reply, result);
+    BytesLent lent = BYTES_LENT_NULL;
+    Span composed;
+    Bytes out;
+
+    bytes_init(&out, RENDER_MAX_BYTES);
+    assert_int_equal(bytes_append_span(&out, before), 0);
+    reply->lent = &lent;
+    assert_int_equal(mcp_render_result(&out, &render->scratch, reply, result), 0);
+    reply->lent = NULL;
+    composed = span_make(out.data + before.n, out.n - before.n);
+    assert_int_equal(composed.n + lent.span.n, plain.n);
+    assert_memory_equal(composed.p, plain.p, lent.span.p == NULL ? plain.n : lent.at);
+    if (lent.span.p != NULL) {
+        assert_true(lent.at > 0 && lent.at < composed.n);
+        assert_memory_equal(lent.span.p, plain.p + lent.at, lent.span.n);
+        assert_memory_equal(composed.p + lent.at, plain.p + lent.at + lent.span.n,
+                            composed.n - lent.at);
+    }
+    bytes_deinit(&out);
+    return lent.span;
+}
+
+/* head, and as many letters as make it n bytes with the tail. */
+static Span fill_span(char *memory, size_t n, const char *head, const char *tail)
+{
+    memset(memory, 'x', n);
+    memcpy(memory, head, strlen(head));
+    memcpy(memory + n - strlen(tail), tail, strlen(tail));
+    return span_make(memory, n);
+}
+
+static void a_large_part_is_lent_in_every_revision(void **state)
+{
+    static char memory[2 * BYTES_LEND_MIN];
+
+    for (int i = 0; i < MCP_N_REVISIONS; i++) {
+        McpReply reply = render_reply((McpRevision)i, CALL_TOOL);
+
+        for (size_t n = BYTES_LEND_MIN - 1; n <= BYTES_LEND_MIN; n++) {
+            Span one = fill_span(memory, n, "{\"type\":\"text\",\"text\":\"", "\"}");
+            CallResult result = CALL_RESULT_TOOL_PIECES(&one, 1);
+            Span three[] = {text_pieces[0], SPAN_NULL, text_pieces[2]};
+
+            result.meta = SPAN("{\"a\":1}");
+            assert_ptr_equal(render_lent(*state, &reply, &result).p,
+                             n < BYTES_LEND_MIN ? NULL : memory);
+            three[1] = fill_span(memory, n, "\"", "\"");
+            result.pieces = three;
+            result.n_pieces = 3;
+            result.is_error = true;
+            assert_ptr_equal(render_lent(*state, &reply, &result).p,
+                             n < BYTES_LEND_MIN ? NULL : memory);
+        }
+    }
+}
+
+static void large_structured_content_is_lent_unless_the_content_was(void **state)
+{
+    static char memory[BYTES_LEND_MIN];
+    static char text[BYTES_LEND_MIN];
+    Span large[] = {text_pieces[0], fill_span(text, sizeof(text), "\"", "\""), text_pieces[2]};
+    CallResult small = CALL_RESULT_TOOL_PIECES(text_pieces, 3);
+    CallResult both = CALL_RESULT_TOOL_PIECES(large, 3);
+
+    small.structured = fill_span(memory, sizeof(memory), "{\"a\":\"", "\"}");
+    small.meta = SPAN("{\"a\":1}");
+    both.structured = small.structured;
+    for (int i = 0; i < MCP_N_REVISIONS; i++) {
+        McpReply reply = render_reply((McpRevision)i, CALL_TOOL);
+
+        assert_ptr_equal(render_lent(*state, &reply, &small).p, i < MCP_2025_06_18 ? NULL : memory);
+        assert_ptr_equal(render_lent(*state, &reply, &both).p, text);
+    }
+}
+
+static void resources_and_prompts_are_lent_as_well(void **state)
+{
+    static char memory[BYTES_LEND_MIN];
+    Span piece = fill_span(memory, sizeof(memory), "{\"uri\":\"test://a\",\"text\":\"", "\"}");
+    CallResult result = {.kind = CALL_RESULT_RESOURCE, .pieces = &piece, .n_pieces = 1};
+
+    for (int i = 0; i < MCP_N_REVISIONS; i++) {
+        McpReply reply = render_reply((McpRevision)i, CALL_READ);
+
+        assert_ptr_equal(render_lent(*state, &reply, &result).p, memory);
+    }
+    piece = fill_span(memory, sizeof(memory),
+                      "{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"", "\"}}");
+    result.kind = CALL_RESULT_PROMPT;
+    result.content_kinds = CALL_CONTENT_TEXT;
+    for (int i = 0; i < MCP_N_REVISIONS; i++) {
+        McpReply reply = render_reply((McpRevision)i, CALL_PROMPT);
+
+        assert_ptr_equal(render_lent(*state, &reply, &result).p, memory);
+    }
+}
+
+/* What is parsed first comes out of the scratch memory, which is gone before it is sent. */
+static void content_that_an_older_revision_must_walk_is_never_lent(void **state)
+{
+    static char memory[BYTES_LEND_MIN + 2000];
+    Span piece = fill_span(memory, sizeof(memory), "{\"type\":\"text\",\"text\":\"", "\"}");
+    CallResult result = CALL_RESULT_TOOL_PIECES(&piece, 1);
+
+    for (int i = 0; i < MCP_N_REVISIONS; i++) {
+        McpReply reply = render_reply((McpRevision)i, CALL_TOOL);
+        bool is_newest = i == MCP_N_REVISIONS - 1;
+
+        result.content_kinds = CALL_CONTENT_TEXT | CALL_CONTENT_UNKNOWN;
+        assert_ptr_equal(render_lent(*state, &reply, &result).p, is_newest ? memory : NULL);
+        result.content_kinds = 0; /* nobody has looked */
+        assert_ptr_equal(render_lent(*state, &reply, &result).p, is_newest ? memory : NULL);
+        result.content_kinds = CALL_CONTENT_TEXT | CALL_CONTENT_LINK;
+        assert_ptr_equal(render_lent(*state, &reply, &result).p,
+                         i < MCP_2025_06_18 ? NULL : memory);
+    }
+}
+
+static void nothing_is_reserved_for_what_is_lent(void **state)
+{
+    static char memory[BYTES_LEND_MIN];
+    Render *render = *state;
+    Span piece = fill_span(memory, sizeof(memory), "{\"type\":\"text\",\"text\":\"", "\"}");
+    CallResult result = CALL_RESULT_TOOL_PIECES(&piece, 1);
+    McpReply reply = render_reply(MCP_2026_07_28, CALL_TOOL);
+    BytesLent lent = BYTES_LENT_NULL;
+    Bytes out;
+
+    reply.lent = &lent;
+    bytes_init(&out, RENDER_MAX_BYTES);
+    assert_int_equal(mcp_render_result(&out, &render->scratch, &reply, &result), 0);
+    assert_ptr_equal(lent.span.p, memory);
+    assert_true(out.cap < BYTES_LEND_MIN);
+    bytes_deinit(&out);
+    /* The rest alone may be too much. */
+    lent = BYTES_LENT_NULL;
+    bytes_init(&out, 100);
+    assert_int_equal(mcp_render_result(&out, &render->scratch, &reply, &result), BYTES_E_FULL);
+    assert_int_equal(out.n, 0);
+    bytes_deinit(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -399,6 +546,11 @@ int main(void)
         cmocka_unit_test(message_that_fits_exactly_is_sent),
         cmocka_unit_test(warm_buffer_takes_results_without_allocating),
         cmocka_unit_test(every_failed_allocation_is_reported),
+        cmocka_unit_test(a_large_part_is_lent_in_every_revision),
+        cmocka_unit_test(large_structured_content_is_lent_unless_the_content_was),
+        cmocka_unit_test(resources_and_prompts_are_lent_as_well),
+        cmocka_unit_test(content_that_an_older_revision_must_walk_is_never_lent),
+        cmocka_unit_test(nothing_is_reserved_for_what_is_lent),
     };
 
     mcp_schema_require();

@@ -652,6 +652,121 @@ static void a_held_call_outlives_its_message(void **state)
     expect(rig, MCP_2025_11_25, "tools/call", "\"id\":\"an id\"");
 }
 
+/* Opens the session anew: the sink lends or not, and a response may have so many bytes (0: as
+ * usual). */
+static void begin_lending(Rig *rig, bool lends, size_t max_response_bytes, McpRevision revision)
+{
+    Span version = mcp_revision_text(revision);
+    char text[160];
+
+    rig_deinit(rig);
+    rig_init(rig);
+    if (lends) {
+        rig_lend(rig);
+    }
+    rig->config.max_response_bytes = max_response_bytes;
+    assert_int_equal(rig_open(rig), 0);
+    if (revision < MCP_FIRST_MODERN) {
+        (void)snprintf(text, sizeof(text),
+                       "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{"
+                       "\"protocolVersion\":\"%.*s\",\"capabilities\":{}}}",
+                       (int)version.n, version.p);
+        begin_session(rig, text);
+    }
+}
+
+static void request_big(Rig *rig, McpRevision revision, size_t n)
+{
+    char params[320];
+
+    (void)snprintf(params, sizeof(params), "{\"name\":\"big\",\"arguments\":{\"n\":%zu}%s}", n,
+                   revision < MCP_FIRST_MODERN ? "" : "," META);
+    request(rig, "1", "tools/call", params);
+}
+
+static void large_results_are_lent_and_the_wire_shows_no_difference(void **state)
+{
+    Rig *rig = *state;
+
+    for (int i = 0; i < MCP_N_REVISIONS; i++) {
+        McpRevision revision = (McpRevision)i;
+        Bytes plain;
+
+        bytes_init(&plain, SIZE_MAX);
+        for (int lends = 0; lends < 2; lends++) {
+            begin_lending(rig, lends != 0, 0, revision);
+            request_big(rig, revision, 5);
+            request_big(rig, revision, BYTES_LEND_MIN - 3); /* with its quotes one less */
+            request_big(rig, revision, BYTES_LEND_MIN - 2);
+            request_big(rig, revision, 300000);
+            request_big(rig, revision, 6);
+            assert_int_equal(rig->n_lent, lends != 0 ? 2 : 0);
+            if (lends == 0) {
+                assert_int_equal(bytes_append_span(&plain, bytes_span(&rig->sent)), 0);
+                assert_true(rig->sent.n > 300000 + 2 * BYTES_LEND_MIN);
+            }
+        }
+        assert_int_equal(plain.n, rig->sent.n);
+        assert_memory_equal(plain.data, rig->sent.data, plain.n);
+        bytes_deinit(&plain);
+    }
+}
+
+static void nothing_is_lent_in_a_batch(void **state)
+{
+    Rig *rig = *state;
+    const char *message;
+
+    begin_lending(rig, true, 0, MCP_2025_03_26);
+    assert_int_equal(
+        rig_receive_text(rig,
+                         "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{"
+                         "\"name\":\"big\",\"arguments\":{\"n\":40000}}},"
+                         "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{"
+                         "\"name\":\"big\",\"arguments\":{\"n\":40000}}}]"),
+        0);
+    assert_int_equal(rig->n_lent, 0);
+    message = rig_take(rig);
+    assert_non_null(message);
+    assert_true(strlen(message) > 80000);
+    assert_non_null(strstr(message, "\"id\":1,\"result\""));
+    assert_non_null(strstr(message, "\"id\":2,\"result\""));
+}
+
+static void the_limit_of_a_response_counts_what_is_lent(void **state)
+{
+    Rig *rig = *state;
+    size_t n;
+
+    begin_lending(rig, true, 0, MCP_2025_11_25);
+    request_big(rig, MCP_2025_11_25, 50000);
+    n = strlen(rig_take(rig));
+    begin_lending(rig, true, n, MCP_2025_11_25);
+    request_big(rig, MCP_2025_11_25, 50000);
+    assert_int_equal(rig->n_lent, 1);
+    expect(rig, MCP_2025_11_25, "tools/call", "bbb");
+    request_big(rig, MCP_2025_11_25, 50001);
+    assert_int_equal(rig->n_lent, 1);
+    expect(rig, MCP_2025_11_25, "tools/call", "too large");
+    /* A sink of its own mind. */
+    rig->max_message = n - 1;
+    request_big(rig, MCP_2025_11_25, 50000);
+    expect(rig, MCP_2025_11_25, "tools/call", "too large");
+    assert_null(rig_take(rig));
+    assert_int_equal(mcp_server_error(rig->server), 0);
+}
+
+static void a_lent_result_that_cannot_be_kept_ends_the_session(void **state)
+{
+    Rig *rig = *state;
+
+    begin_lending(rig, true, 0, MCP_2025_11_25);
+    rig->lend_fails = -ENOMEM;
+    request_big(rig, MCP_2025_11_25, 50000);
+    assert_int_equal(mcp_server_error(rig->server), -ENOMEM);
+    assert_null(rig_take(rig));
+}
+
 static void free_of_nothing_is_nothing(void **state)
 {
     (void)state;
@@ -689,6 +804,10 @@ int main(void)
         SESSION_TEST(a_session_may_be_freed_with_calls_that_wait),
         SESSION_TEST(no_byte_behind_the_message_is_read),
         SESSION_TEST(a_held_call_outlives_its_message),
+        SESSION_TEST(large_results_are_lent_and_the_wire_shows_no_difference),
+        SESSION_TEST(nothing_is_lent_in_a_batch),
+        SESSION_TEST(the_limit_of_a_response_counts_what_is_lent),
+        SESSION_TEST(a_lent_result_that_cannot_be_kept_ends_the_session),
         cmocka_unit_test(free_of_nothing_is_nothing),
     };
 
