@@ -122,20 +122,24 @@ static void on_signal(int signum)
 /* From the first file that it makes to the last that it removes, the host ends as it should. */
 static int run(TwServer *server, const char *socket_path)
 {
+    static const int signums[] = {SIGINT, SIGTERM, SIGHUP};
+    const size_t n_signums = sizeof(signums) / sizeof(signums[0]);
     struct sigaction action = {.sa_handler = on_signal};
     TwHost *host = NULL;
     sigset_t ends;
     int r;
 
     sigemptyset(&ends);
-    sigaddset(&ends, SIGINT);
-    sigaddset(&ends, SIGTERM);
+    for (size_t i = 0; i < n_signums; i++) {
+        sigaddset(&ends, signums[i]);
+    }
     sigprocmask(SIG_BLOCK, &ends, NULL);
     r = tw_host_open(server, &(TwHostOptions){.socket_path = socket_path}, &host);
     if (r == 0) {
         running = host;
-        sigaction(SIGINT, &action, NULL);
-        sigaction(SIGTERM, &action, NULL);
+        for (size_t i = 0; i < n_signums; i++) {
+            sigaction(signums[i], &action, NULL);
+        }
         print_bridge(host);
         sigprocmask(SIG_UNBLOCK, &ends, NULL);
         r = tw_host_run(host);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "app/callsock_door.h"
@@ -19,8 +20,9 @@
 /* A working folder whose name is longer than this is none that a socket could lie in. */
 #define HOST_PATH_MAX 4096
 
-/* Parents of this user that were told no place have names which begin so. */
-#define HOST_NAME_PREFIX "host"
+/* Parents of this user that were told no place have this name, or one that begins so and goes on
+ * with "-". */
+#define HOST_NAME "host"
 
 struct Host {
     IoLoop *loop;
@@ -33,6 +35,53 @@ struct Host {
     bool has_changed;
     const LogSink *log;
 };
+
+/* ---- the socket ---- */
+
+/* A process serves it: which one? fd: a connection to it, which is closed. */
+static int host_refuse_served(const char *path, int fd, Diag *reterr_diag)
+{
+    pid_t pid = 0;
+    uid_t uid;
+
+    if (unix_socket_peer(fd, &uid, &pid) != 0) {
+        pid = 0;
+    }
+    (void)close(fd);
+    if (pid > 0) {
+        return diag_set(reterr_diag, HOST_E_PLACE,
+                        "%s is served by process %ld; end it, or choose another socket", path,
+                        (long)pid);
+    }
+    return diag_set(reterr_diag, HOST_E_PLACE,
+                    "%s is served by another process; end it, or choose another socket", path);
+}
+
+/* Whether the socket can be had, as far as that is seen without making it: the schema file beside
+ * what another process serves is that process's. 0, HOST_E_PLACE. */
+static int host_check_socket(const char *path, Diag *reterr_diag)
+{
+    struct stat info;
+    int fd = -1;
+
+    if (lstat(path, &info) != 0 || strlen(path) > UNIX_SOCKET_PATH_MAX) {
+        return 0; /* what is wrong with the path is said when the socket is made */
+    }
+    if (!S_ISSOCK(info.st_mode)) {
+        return diag_set(reterr_diag, HOST_E_PLACE,
+                        "%s is there and is no socket: move it away, or choose another path", path);
+    }
+    switch (unix_socket_connect(path, &fd)) {
+    case 0:
+        return host_refuse_served(path, fd, reterr_diag);
+    case -ECONNREFUSED: /* left by a dead process */
+    case -ENOENT:
+        return 0;
+    default:
+        return diag_set(reterr_diag, HOST_E_PLACE,
+                        "another process may serve %s; end it, or choose another socket", path);
+    }
+}
 
 /* ---- the schema file ---- */
 
@@ -123,32 +172,22 @@ static int host_write_schema(Router *router, Bytes *out)
     bytes_deinit(&list.cursor);
     call_deinit(&list.call);
     if (r == 0 && list.r == 0) {
-        return bytes_append_byte(out, '\n');
+        /* The array has ended already. */
+        return bytes_append_span(out, span_from_str(&HOST_SCHEMA_SIGNATURE[1]));
     }
     return list.r != 0 ? err_pass(list.r) : r;
 }
 
-/* A live process has the schema file: who is it? */
-static int host_in_use(const HostConfig *config, Diag *reterr_diag)
+/* A live process has the schema file: who is it? Its socket may have come since we looked. */
+static int host_schema_in_use(const HostConfig *config, Diag *reterr_diag)
 {
-    uid_t uid;
-    pid_t pid = 0;
-    int fd = -1;
+    int r = host_check_socket(config->socket_path, reterr_diag);
 
-    if (unix_socket_connect(config->socket_path, &fd) == 0) {
-        if (unix_socket_peer(fd, &uid, &pid) != 0) {
-            pid = 0;
-        }
-        (void)close(fd);
-    }
-    if (pid > 0) {
-        return diag_set(reterr_diag, HOST_E_PLACE,
-                        "%s is served by process %ld; end it, or choose another socket",
-                        config->socket_path, (long)pid);
-    }
-    return diag_set(reterr_diag, HOST_E_PLACE,
-                    "%s belongs to a parent that runs; end it, or choose another schema file",
-                    config->schema_path);
+    return r != 0 ? r
+                  : diag_set(reterr_diag, HOST_E_PLACE,
+                             "%s belongs to a parent that runs; end it, or choose another schema "
+                             "file",
+                             config->schema_path);
 }
 
 static int host_create_schema(Host *host, const HostConfig *config, Diag *reterr_diag)
@@ -159,9 +198,10 @@ static int host_create_schema(Host *host, const HostConfig *config, Diag *reterr
     bytes_init(&text, HOST_SCHEMA_MAX_BYTES);
     r = host_write_schema(host->router, &text);
     if (r == 0) {
-        r = private_file_create(&host->schema, config->schema_path, bytes_span(&text), reterr_diag);
+        r = private_file_create(&host->schema, config->schema_path, bytes_span(&text),
+                                SPAN(HOST_SCHEMA_SIGNATURE), reterr_diag);
         if (r == PRIVATE_FILE_E_IN_USE) {
-            r = host_in_use(config, reterr_diag);
+            r = host_schema_in_use(config, reterr_diag);
         } else if (r > 0) {
             r = HOST_E_PLACE;
         }
@@ -213,6 +253,22 @@ static void host_on_settle(void *context)
 
 /* ---- life ---- */
 
+/* Parents that were killed leave files, each under a name of its own: nobody else would remove
+ * them.
+ */
+static void host_clean(const char *socket_path)
+{
+    const char *slash = strrchr(socket_path, '/');
+    Span folder = span_make(socket_path, slash != NULL ? (size_t)(slash - socket_path) : 0);
+    char path[HOST_PATH_MAX];
+
+    if (folder.n < sizeof(path) && private_folder_is_runtime(folder)) {
+        memcpy(path, folder.p, folder.n);
+        path[folder.n] = '\0';
+        (void)private_folder_clean(path, HOST_NAME, SPAN(HOST_SCHEMA_SIGNATURE));
+    }
+}
+
 static int host_open(Host *host, const HostConfig *config, Diag *reterr_diag)
 {
     int r = io_before_wait_new(&host->settle, host->loop, host_on_settle, host);
@@ -220,6 +276,11 @@ static int host_open(Host *host, const HostConfig *config, Diag *reterr_diag)
     if (r != 0) {
         return err_pass(r);
     }
+    r = host_check_socket(config->socket_path, reterr_diag);
+    if (r != 0) {
+        return r;
+    }
+    host_clean(config->socket_path);
     r = host_create_schema(host, config, reterr_diag);
     if (r != 0) {
         return r;
@@ -324,7 +385,6 @@ static int host_default_socket(char **ret, const char *name, Diag *reterr_diag)
     if (r != 0) {
         return r > 0 ? HOST_E_PLACE : err_pass(r);
     }
-    (void)private_folder_clean(folder, HOST_NAME_PREFIX);
     r = host_join(&begin, span_from_str(folder), SPAN("/"), span_from_str(name));
     return r != 0 ? err_pass(r) : host_join(ret, span_from_str(begin), SPAN(".sock"), SPAN(""));
 }

@@ -2,8 +2,9 @@
  * bridges of them.
  *
  * The schema file is written before the socket can be reached, follows the registry (a bridge that
- * watches it announces the change to its client), and goes with the socket at the end. Thread:
- * loop.
+ * watches it announces the change to its client), and goes with the socket at the end. It ends in
+ * HOST_SCHEMA_SIGNATURE: an array's end and white space that nobody writes. A file that does not
+ * end so is somebody's own, and is neither replaced nor removed. Thread: loop.
  */
 #pragma once
 
@@ -15,6 +16,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+#define HOST_SCHEMA_SIGNATURE "]\t\n"
 
 enum {
     HOST_E_PLACE = 1, /* socket or schema cannot be there, or a live parent has it; the Diag says */
@@ -34,7 +37,8 @@ typedef struct HostConfig {
     void *context;
 } HostConfig;
 
-/* 0, a negative errno, HOST_E_PLACE. Gives *ret. */
+/* Neither file is touched if the socket is served, or its path is something else's. In the runtime
+ * folder what dead parents left is removed. 0, a negative errno, HOST_E_PLACE. Gives *ret. */
 int host_new(Host **ret, const HostConfig *config, Diag *reterr_diag);
 
 /* Removes both files. */
@@ -45,9 +49,9 @@ void host_shutdown(Host *host);
 
 /* Where a parent is that was told no place: in this user's runtime folder (io/private_file.h),
  * under that name ("host", "host-1234"): NAME.sock and NAME.json. With a socket path the schema is
- * beside it, ".sock" replaced by ".json". Relative paths become absolute ones. What dead parents
- * left in the runtime folder is removed. Gives both (mem_free). 0, a negative errno, HOST_E_PLACE.
- */
+ * beside it, ".sock" replaced by ".json". Relative paths become absolute ones. The runtime folder
+ * is made if it is not there; nothing else is touched. Gives both (mem_free). 0, a negative errno,
+ * HOST_E_PLACE. */
 int host_paths(const char *name, const char *socket_path, const char *schema_path,
                char **ret_socket_path, char **ret_schema_path, Diag *reterr_diag);
 

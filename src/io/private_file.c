@@ -27,8 +27,12 @@
 /* Bytes asked of the system at a time. */
 #define FILE_READ_STEP ((size_t)64 * 1024)
 
-/* Above this a path is named once in a message, not twice: both would not fit a Diag. */
+/* Above these a path is named once in a message, or not at all: it would not fit a Diag. */
 #define FILE_PATH_TWICE_MAX 80
+#define FILE_PATH_ONCE_MAX  180
+
+/* More than any signature has. */
+#define FILE_SIGNATURE_MAX 16
 
 #define FILE_OTHERS (S_IRWXG | S_IRWXO)
 
@@ -110,9 +114,38 @@ static void file_unlock(int fd)
     (void)close(fd);
 }
 
+/* False also if that cannot be found out. */
+static bool file_ends_with(int fd, Span signature)
+{
+    char end[FILE_SIGNATURE_MAX];
+    struct stat info;
+
+    return signature.n <= sizeof(end) && fstat(fd, &info) == 0 &&
+           info.st_size >= (off_t)signature.n &&
+           pread(fd, end, signature.n, info.st_size - (off_t)signature.n) == (ssize_t)signature.n &&
+           span_equals(span_make(end, signature.n), signature);
+}
+
+/* What was found under path and is locked: may its name be given to another? Results as file_claim.
+ */
+static int file_check_left(const char *path, int fd, Span signature, Diag *reterr_diag)
+{
+    /* Who had the lock before us may have given the name to a file of its own. */
+    if (!file_has_name(path, fd)) {
+        return FILE_E_CHANGED;
+    }
+    if (!file_ends_with(fd, signature)) {
+        return diag_set(reterr_diag, PRIVATE_FILE_E_PLACE,
+                        "%s is there and was not left by a parent: remove it, or choose another "
+                        "path (--schema)",
+                        path);
+    }
+    return 0;
+}
+
 /* Locks the file that a dead process left under path: its name may then be given to another. Gives
  * *ret_fd. 0, FILE_E_CHANGED, PRIVATE_FILE_E_*, a negative errno. */
-static int file_claim(const char *path, int n_naps, int *ret_fd, Diag *reterr_diag)
+static int file_claim(const char *path, Span signature, int n_naps, int *ret_fd, Diag *reterr_diag)
 {
     struct stat info;
     int fd = -1;
@@ -143,10 +176,10 @@ static int file_claim(const char *path, int n_naps, int *ret_fd, Diag *reterr_di
         }
         return io_place_fail(reterr_diag, PRIVATE_FILE_E_PLACE, -r, "lock", path);
     }
-    /* Who had the lock before us may have given the name to a file of its own. */
-    if (!file_has_name(path, fd)) {
+    r = file_check_left(path, fd, signature, reterr_diag);
+    if (r != 0) {
         file_unlock(fd);
-        return FILE_E_CHANGED;
+        return r;
     }
     *ret_fd = fd;
     return 0;
@@ -195,10 +228,10 @@ static int file_make(char *temp, Span content, int *ret_fd)
     return 0;
 }
 
-/* Gives the name path to the file temp, once. held_fd: the file that we have there already, or -1.
- * Results as file_claim. */
-static int file_take_name(const char *path, const char *temp, int held_fd, Diag *reterr_diag)
+/* Gives file's name to the file temp, once. Results as file_claim. */
+static int file_take_name(const PrivateFile *file, const char *temp, Diag *reterr_diag)
 {
+    const char *path = file->path;
     int left_fd = -1;
     int r;
 
@@ -209,8 +242,8 @@ static int file_take_name(const char *path, const char *temp, int held_fd, Diag 
     if (errno != EEXIST) {
         return io_place_fail(reterr_diag, PRIVATE_FILE_E_PLACE, errno, "write", path);
     }
-    if (held_fd < 0 || !file_has_name(path, held_fd)) {
-        r = file_claim(path, FILE_LOCK_NAPS, &left_fd, reterr_diag);
+    if (file->fd < 0 || !file_has_name(path, file->fd)) {
+        r = file_claim(path, file->signature, FILE_LOCK_NAPS, &left_fd, reterr_diag);
         if (r != 0) {
             return r;
         }
@@ -225,9 +258,11 @@ static int file_take_name(const char *path, const char *temp, int held_fd, Diag 
     return r;
 }
 
-/* A new file with that content under path. Gives *ret_fd. */
-static int file_put(const char *path, Span content, int held_fd, int *ret_fd, Diag *reterr_diag)
+/* A new file with that content under file's path. file->fd: what we have there already, or -1.
+ * Gives *ret_fd. */
+static int file_put(const PrivateFile *file, Span content, int *ret_fd, Diag *reterr_diag)
 {
+    const char *path = file->path;
     size_t n_folder = io_place_folder_length(path);
     CLEANUP(mem_freep) char *temp = mem_alloc(n_folder + IO_PLACE_TEMP_SIZE);
     int fd = -1;
@@ -243,7 +278,7 @@ static int file_put(const char *path, Span content, int held_fd, int *ret_fd, Di
         return io_place_fail(reterr_diag, PRIVATE_FILE_E_PLACE, -r, "write", path);
     }
     for (int i = 0; i < FILE_TRIES; i++) {
-        r = file_take_name(path, temp, held_fd, reterr_diag);
+        r = file_take_name(file, temp, reterr_diag);
         if (r != FILE_E_CHANGED) {
             break;
         }
@@ -261,10 +296,11 @@ static int file_put(const char *path, Span content, int held_fd, int *ret_fd, Di
     return 0;
 }
 
-int private_file_create(PrivateFile *ret, const char *path, Span content, Diag *reterr_diag)
+int private_file_create(PrivateFile *ret, const char *path, Span content, Span signature,
+                        Diag *reterr_diag)
 {
     size_t n = strlen(path);
-    PrivateFile file = PRIVATE_FILE_NULL;
+    PrivateFile file = {.signature = signature, .fd = -1};
     int r;
 
     *ret = PRIVATE_FILE_NULL;
@@ -277,7 +313,7 @@ int private_file_create(PrivateFile *ret, const char *path, Span content, Diag *
         return diag_set(reterr_diag, err_raise(-ENOMEM), "out of memory");
     }
     memcpy(file.path, path, n + 1);
-    r = file_put(path, content, -1, &file.fd, reterr_diag);
+    r = file_put(&file, content, &file.fd, reterr_diag);
     if (r != 0) {
         (void)mem_free(file.path);
         return r;
@@ -289,7 +325,7 @@ int private_file_create(PrivateFile *ret, const char *path, Span content, Diag *
 int private_file_replace(PrivateFile *file, Span content, Diag *reterr_diag)
 {
     int fd = -1;
-    int r = file_put(file->path, content, file->fd, &fd, reterr_diag);
+    int r = file_put(file, content, &fd, reterr_diag);
 
     if (r != 0) {
         return r;
@@ -326,12 +362,12 @@ bool private_file_is_held(const char *path)
     return r != 0;
 }
 
-bool private_file_remove_left(const char *path)
+bool private_file_remove_left(const char *path, Span signature)
 {
     int fd = -1;
     bool is_removed;
 
-    if (file_claim(path, 0, &fd, NULL) != 0) {
+    if (file_claim(path, signature, 0, &fd, NULL) != 0) {
         return false;
     }
     is_removed = unlink(path) == 0;
@@ -346,14 +382,19 @@ static int file_refuse_mode(const char *path, mode_t mode, Diag *reterr_diag)
                       : (mode & (S_IWGRP | S_IWOTH)) != 0 ? "can be written by others"
                                                           : "is open to others";
     unsigned bits = mode & (S_IRWXU | FILE_OTHERS);
-    const char *quote = strpbrk(path, " \t\"$&;()<>|*?`\\") != NULL ? "'" : "";
+    char word[FILE_PATH_ONCE_MAX + 1];
 
-    if (strlen(path) > FILE_PATH_TWICE_MAX) {
+    /* A command that is cut would be another one. */
+    if (!private_path_quote(word, sizeof(word), path)) {
         return diag_set(reterr_diag, PRIVATE_FILE_E_EXPOSED,
-                        "the file %s (mode %04o): chmod 600 %s%s%s", how, bits, quote, path, quote);
+                        "the file %s (mode %04o): give it mode 0600 with chmod", how, bits);
     }
-    return diag_set(reterr_diag, PRIVATE_FILE_E_EXPOSED, "%s %s (mode %04o): chmod 600 %s%s%s",
-                    path, how, bits, quote, path, quote);
+    if (strlen(word) > FILE_PATH_TWICE_MAX) {
+        return diag_set(reterr_diag, PRIVATE_FILE_E_EXPOSED,
+                        "the file %s (mode %04o): chmod 600 %s", how, bits, word);
+    }
+    return diag_set(reterr_diag, PRIVATE_FILE_E_EXPOSED, "%s %s (mode %04o): chmod 600 %s", path,
+                    how, bits, word);
 }
 
 static int file_check(const char *path, int fd, Diag *reterr_diag)

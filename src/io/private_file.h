@@ -2,7 +2,9 @@
  *
  * A private file is 0600 from its first moment, appears under its name only when its content is
  * complete, and is held by a lock (flock) for as long as its process lives: so others can tell a
- * file in use from one that a dead process left. Only who holds the lock of a file may give its
+ * file in use from one that a dead process left. That nobody holds a file does not make it ours,
+ * since people's files are not held either: what we write ends in a signature, and only what ends
+ * so may be replaced or removed. Only who holds the lock of a file may give its
  * name to another or remove it; so of two processes that find the same leftover one gets the name,
  * and the other finds that out.
  *
@@ -24,16 +26,19 @@ enum {
 };
 
 typedef struct PrivateFile {
-    char *path; /* owned */
-    int fd;     /* holds the lock */
+    char *path;     /* owned */
+    Span signature; /* borrowed */
+    int fd;         /* holds the lock */
 } PrivateFile;
 
 #define PRIVATE_FILE_NULL ((PrivateFile){.path = NULL, .fd = -1})
 
-/* Writes content under path, 0600. What a dead process left there is replaced; what is no regular
- * file of this user never is. 0, a negative errno, PRIVATE_FILE_E_IN_USE, PRIVATE_FILE_E_PLACE. On
- * failure *ret is PRIVATE_FILE_NULL. */
-int private_file_create(PrivateFile *ret, const char *path, Span content, Diag *reterr_diag);
+/* Writes content, which ends in signature, under path, 0600. What a dead process left there is
+ * replaced: a regular file of this user that nobody holds and that ends in signature; anything else
+ * never is. The signature must outlive the file. 0, a negative errno, PRIVATE_FILE_E_IN_USE,
+ * PRIVATE_FILE_E_PLACE. On failure *ret is PRIVATE_FILE_NULL. */
+int private_file_create(PrivateFile *ret, const char *path, Span content, Span signature,
+                        Diag *reterr_diag);
 
 /* Gives a file that was created here other content: readers see the old or the new one, whole. If
  * somebody removed the file it is made anew. Results as private_file_create; on failure the file is
@@ -46,9 +51,9 @@ void private_file_remove(PrivateFile *file);
 /* Does a live process hold the file? True also if that cannot be found out. */
 bool private_file_is_held(const char *path);
 
-/* Removes a regular file of this user that nobody holds. False if there is nothing to remove, or
- * that is not certain. */
-bool private_file_remove_left(const char *path);
+/* Removes a regular file of this user that nobody holds and that ends in signature. False if there
+ * is nothing to remove, or that is not certain. */
+bool private_file_remove_left(const char *path, Span signature);
 
 /* Appends the content of a file that must be ours alone (owner us or root, no permission for group
  * and others; checked on what was opened, not on the name). 0, a negative errno (-EISDIR, -EINVAL:
@@ -61,7 +66,15 @@ int private_file_read(Bytes *out, const char *path, Diag *reterr_diag);
  * errno, PRIVATE_FILE_E_PLACE. */
 int private_folder_runtime(char **ret, Diag *reterr_diag);
 
-/* Removes from folder what dead processes left: sockets "PREFIX*.sock" that refuse, and files
- * "PREFIX*.json" that nobody holds. What cannot be decided stays, and does not stop the rest.
- * Returns how many went. */
-size_t private_folder_clean(const char *folder, const char *prefix);
+/* Whether private_folder_runtime would give that folder, and need not make it. */
+bool private_folder_is_runtime(Span folder);
+
+/* Removes from folder what dead processes left under NAME and NAME-*: sockets (".sock") that
+ * refuse, and files (".json") that nobody holds, that end in signature, and beside which no socket
+ * is served; and what they had no time to give a name (io/place.h), after a minute. What cannot be
+ * decided stays, and does not stop the rest. Returns how many went. */
+size_t private_folder_clean(const char *folder, const char *name, Span signature);
+
+/* Writes path as one word that a shell, and a command, takes for this path and nothing else. False
+ * if that does not fit: out is then empty. */
+bool private_path_quote(char *out, size_t size, const char *path);

@@ -3,11 +3,13 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -19,6 +21,21 @@
 
 /* "toolwire-" and any number. */
 #define FOLDER_NAME_SIZE 40
+
+/* What has a temporary name (io/place.h) has it for less than a second, unless its process died. */
+#define FOLDER_TEMP_MAX_S 60
+
+/* The same without the letters that the system chooses. */
+#define FOLDER_TEMP_PREFIX ".tw-"
+
+/* What io/unix_socket.c makes in a temporary folder. */
+#define FOLDER_TEMP_SOCKET "s"
+
+/* Above this a path is not named in a command: it would not fit a Diag. */
+#define FOLDER_PATH_MAX 80
+
+/* What a shell takes as it is, whatever its settings. */
+#define FOLDER_PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./-"
 
 /* An absolute path from the environment; NULL if it is not there or none. */
 static const char *folder_from_environment(const char *variable)
@@ -52,6 +69,51 @@ static char *folder_join(const char *base, const char *name)
     return path;
 }
 
+/* Appends if it fits, NUL included. */
+static bool quote_append(char *out, size_t size, size_t *n, Span text)
+{
+    if (text.n >= size - *n) {
+        return false;
+    }
+    memcpy(out + *n, text.p, text.n);
+    *n += text.n;
+    out[*n] = '\0';
+    return true;
+}
+
+bool private_path_quote(char *out, size_t size, const char *path)
+{
+    bool is_plain = path[0] != '\0' && path[strspn(path, FOLDER_PLAIN)] == '\0';
+    Span quote = is_plain ? SPAN("") : SPAN("'");
+    size_t n = 0;
+    /* What begins so would be an option. */
+    bool fits = quote_append(out, size, &n, path[0] == '-' ? SPAN("./") : SPAN("")) &&
+                quote_append(out, size, &n, quote);
+
+    for (const char *at = path; fits && *at != '\0'; at++) {
+        fits = quote_append(out, size, &n, *at == '\'' ? SPAN("'\\''") : span_make(at, 1));
+    }
+    if (!fits || !quote_append(out, size, &n, quote)) {
+        out[0] = '\0';
+        return false;
+    }
+    return true;
+}
+
+/* Others can enter it. */
+static int folder_refuse_mode(const char *path, mode_t mode, Diag *reterr_diag)
+{
+    unsigned bits = mode & (S_IRWXU | FOLDER_OTHERS);
+    char word[FOLDER_PATH_MAX + 1];
+
+    if (!private_path_quote(word, sizeof(word), path)) {
+        return diag_set(reterr_diag, PRIVATE_FILE_E_PLACE,
+                        "open to others (mode %04o), give it mode 0700 with chmod: %s", bits, path);
+    }
+    return diag_set(reterr_diag, PRIVATE_FILE_E_PLACE,
+                    "%s is open to others (mode %04o): chmod 700 %s", path, bits, word);
+}
+
 /* Looks at the name itself, not at what a link leads to: under /tmp anybody can have put it there.
  */
 static int folder_check(const char *path, Diag *reterr_diag)
@@ -73,26 +135,43 @@ static int folder_check(const char *path, Diag *reterr_diag)
                         (long)info.st_uid);
     }
     if ((info.st_mode & FOLDER_OTHERS) != 0) {
-        return diag_set(reterr_diag, PRIVATE_FILE_E_PLACE,
-                        "%s is open to others (mode %04o): chmod 700 %s", path,
-                        (unsigned)(info.st_mode & (S_IRWXU | FOLDER_OTHERS)), path);
+        return folder_refuse_mode(path, info.st_mode, reterr_diag);
     }
     return 0;
 }
 
+/* The two parts of the runtime folder's path; returns the first one. */
+static const char *folder_choose(char name[FOLDER_NAME_SIZE])
+{
+    const char *base = folder_from_environment("XDG_RUNTIME_DIR");
+
+    if (base != NULL && folder_is_own(base)) {
+        (void)snprintf(name, FOLDER_NAME_SIZE, "toolwire");
+        return base;
+    }
+    (void)snprintf(name, FOLDER_NAME_SIZE, "toolwire-%ld", (long)geteuid());
+    base = folder_from_environment("TMPDIR");
+    return base == NULL ? "/tmp" : base;
+}
+
+bool private_folder_is_runtime(Span folder)
+{
+    char name[FOLDER_NAME_SIZE];
+    const char *base = folder_choose(name);
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof(path), "%s/%s", base, name);
+
+    return n > 0 && (size_t)n < sizeof(path) && span_equals(folder, span_from_str(path)) &&
+           folder_check(path, NULL) == 0;
+}
+
 int private_folder_runtime(char **ret, Diag *reterr_diag)
 {
-    CLEANUP(mem_freep) char *path = NULL;
-    char name[FOLDER_NAME_SIZE] = "toolwire";
-    const char *base = folder_from_environment("XDG_RUNTIME_DIR");
+    char name[FOLDER_NAME_SIZE];
+    const char *base = folder_choose(name);
+    CLEANUP(mem_freep) char *path = folder_join(base, name);
     int r;
 
-    if (base == NULL || !folder_is_own(base)) {
-        base = folder_from_environment("TMPDIR");
-        base = base == NULL ? "/tmp" : base;
-        (void)snprintf(name, sizeof(name), "toolwire-%ld", (long)geteuid());
-    }
-    path = folder_join(base, name);
     if (path == NULL) {
         return diag_set(reterr_diag, err_raise(-ENOMEM), "out of memory");
     }
@@ -108,24 +187,78 @@ int private_folder_runtime(char **ret, Diag *reterr_diag)
     return 0;
 }
 
-/* True if it went. */
-static bool folder_clean_entry(const char *folder, Span prefix, const char *name)
-{
-    Span s = span_from_str(name);
-    char path[PATH_MAX];
-    int n = snprintf(path, sizeof(path), "%s/%s", folder, name);
+/* ---- what dead processes left ---- */
 
-    if (n < 0 || (size_t)n >= sizeof(path) || !span_starts_with(s, prefix)) {
-        return false;
-    }
-    s = span_make(s.p + prefix.n, s.n - prefix.n);
-    if (span_ends_with(s, SPAN(".sock"))) {
-        return unix_socket_remove_left(path);
-    }
-    return span_ends_with(s, SPAN(".json")) && private_file_remove_left(path);
+/* folder/stem and suffix. False if that is too long. */
+static bool clean_path(char path[PATH_MAX], const char *folder, Span stem, const char *suffix)
+{
+    int n = snprintf(path, PATH_MAX, "%s/%.*s%s", folder, (int)stem.n, stem.p, suffix);
+
+    return n > 0 && n < PATH_MAX;
 }
 
-size_t private_folder_clean(const char *folder, const char *prefix)
+/* A folder in which a socket was to be made. Whatever else is in it keeps it from going. */
+static bool clean_temp_folder(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0) {
+        return false;
+    }
+    (void)unlinkat(fd, FOLDER_TEMP_SOCKET, 0);
+    (void)close(fd);
+    return rmdir(path) == 0;
+}
+
+/* What never got its name. */
+static bool clean_temp(const char *path)
+{
+    struct timespec now;
+    struct stat info;
+
+    if (lstat(path, &info) != 0 || info.st_uid != geteuid() ||
+        clock_gettime(CLOCK_REALTIME, &now) != 0 ||
+        info.st_mtim.tv_sec >= now.tv_sec - FOLDER_TEMP_MAX_S) {
+        return false;
+    }
+    /* Its content may have been cut short, and the signature with it. */
+    return S_ISDIR(info.st_mode) ? clean_temp_folder(path)
+                                 : private_file_remove_left(path, SPAN(""));
+}
+
+/* name, or name-ANYTHING. */
+static bool clean_is_name(Span stem, Span name)
+{
+    return span_starts_with(stem, name) && (stem.n == name.n || stem.p[name.n] == '-');
+}
+
+/* True if it went. */
+static bool clean_entry(const char *folder, Span name, Span signature, const char *entry)
+{
+    Span stem = span_from_str(entry);
+    char path[PATH_MAX];
+    char socket_path[PATH_MAX];
+
+    if (!clean_path(path, folder, stem, "")) {
+        return false;
+    }
+    if (stem.n == IO_PLACE_TEMP_SIZE - 1 && span_starts_with(stem, SPAN(FOLDER_TEMP_PREFIX))) {
+        return clean_temp(path);
+    }
+    if (!span_ends_with(stem, SPAN(".sock")) && !span_ends_with(stem, SPAN(".json"))) {
+        return false;
+    }
+    stem.n -= SPAN(".sock").n;
+    if (!clean_is_name(stem, name) || !clean_path(socket_path, folder, stem, ".sock")) {
+        return false;
+    }
+    if (strcmp(path, socket_path) == 0) {
+        return unix_socket_remove_left(path);
+    }
+    return !unix_socket_is_live(socket_path) && private_file_remove_left(path, signature);
+}
+
+size_t private_folder_clean(const char *folder, const char *name, Span signature)
 {
     DIR *entries = opendir(folder);
     size_t n_removed = 0;
@@ -139,7 +272,7 @@ size_t private_folder_clean(const char *folder, const char *prefix)
         if (entry == NULL) {
             break; /* the end; or an error, after which the rest stays */
         }
-        if (folder_clean_entry(folder, span_from_str(prefix), entry->d_name)) {
+        if (clean_entry(folder, span_from_str(name), signature, entry->d_name)) {
             n_removed++;
         }
     }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -21,6 +22,8 @@
 
 /* Only ends a test that would hang; nothing is measured by it. */
 #define WIRE_HANG_MS 60000
+
+#define HOST_MAX_ARGUMENTS 30
 
 /* ---- places ---- */
 
@@ -236,6 +239,32 @@ static void read_line(int fd, char *line, size_t size)
     }
 }
 
+/* As peer_spawn_all, but it goes with the test: a host ends with nothing else that it has of it,
+ * and a test that fails does not get to stop it. */
+static pid_t host_spawn(const char *program, const char *const *arguments, int in_fd, int out_fd,
+                        int err_fd)
+{
+    char *argv[HOST_MAX_ARGUMENTS + 2] = {(char *)(uintptr_t)program};
+    pid_t tester = getpid();
+    pid_t pid;
+
+    for (size_t i = 0; arguments[i] != NULL; i++) {
+        assert_true(i < HOST_MAX_ARGUMENTS);
+        argv[i + 1] = (char *)(uintptr_t)arguments[i];
+    }
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        /* The tester may have ended before it was asked for. */
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == tester && dup2(in_fd, 0) == 0 &&
+            dup2(out_fd, 1) == 1 && dup2(err_fd, 2) == 2) {
+            (void)execv(program, argv);
+        }
+        _exit(127);
+    }
+    return pid;
+}
+
 void host_start(HostProcess *host, const char *program, const char *const *arguments)
 {
     int err[2];
@@ -244,7 +273,7 @@ void host_start(HostProcess *host, const char *program, const char *const *argum
     assert_int_equal(pipe2(err, O_CLOEXEC), 0);
     in = open("/dev/null", O_RDWR | O_CLOEXEC);
     assert_true(in >= 0);
-    host->pid = peer_spawn_all(program, arguments, in, in, err[1]);
+    host->pid = host_spawn(program, arguments, in, in, err[1]);
     host->err = err[0];
     (void)close(err[1]);
     (void)close(in);
@@ -294,7 +323,7 @@ int run_program(const char *program, const char *const *arguments, char **ret_ou
     assert_int_equal(pipe2(out, O_CLOEXEC), 0);
     assert_int_equal(pipe2(err, O_CLOEXEC), 0);
     in = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    pid = peer_spawn_all(program, arguments, in, out[1], err[1]);
+    pid = host_spawn(program, arguments, in, out[1], err[1]);
     (void)close(in);
     (void)close(out[1]);
     (void)close(err[1]);

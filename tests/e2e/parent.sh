@@ -184,5 +184,8 @@ start
 is 'another parent begins anew' 1 "$(call count)"
 stop INT
 
+start
+stop HUP
+
 echo "$(basename "$parent"): $n_run checks, $n_failed failed"
 [ $n_failed -eq 0 ]

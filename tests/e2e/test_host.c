@@ -161,6 +161,117 @@ static void a_live_parent_is_named_and_not_disturbed(void **state)
     fixture_deinit(&f);
 }
 
+static void assert_content(const char *path, const char *content)
+{
+    size_t n;
+    char *text = files_read(path, &n);
+
+    assert_string_equal(text, content);
+    free(text);
+}
+
+/* The program refuses to start, with these words. */
+static void expect_refused(const char *const *arguments, const char *words)
+{
+    char *err;
+
+    assert_int_equal(run_program(program, arguments, NULL, &err), 1);
+    if (strstr(err, words) == NULL) {
+        fail_msg("wanted: %s\n   got: %s", words, err);
+    }
+    free(err);
+}
+
+/* The schema file of tools.sock would be tools.json, which is somebody's own. */
+static void the_file_of_tools_is_not_taken_for_a_schema_file(void **state)
+{
+    char socket_path[96];
+    char tools[96];
+    const char *arguments[] = {"host", "--tools", tools, "--socket", socket_path, NULL};
+    Place place;
+
+    (void)state;
+    place_init(&place);
+    (void)snprintf(tools, sizeof(tools), "%s/tools.json", place.folder);
+    (void)snprintf(socket_path, sizeof(socket_path), "%s/tools.sock", place.folder);
+    place_write(tools, TOOLS, 0644);
+    expect_refused(arguments, "tools.json is there and was not left by a parent: remove it, or "
+                              "choose another path (--schema)");
+    assert_content(tools, TOOLS);
+    assert_false(exists(socket_path));
+    assert_int_equal(unlink(tools), 0);
+    place_deinit(&place);
+}
+
+/* A parent of another make: it locks nothing, and its schema file may even end as ours do. */
+static void a_live_parent_of_another_make_keeps_its_files(void **state)
+{
+    static const char *const schemas[] = {"[]\n", "[]\t\n"};
+    char words[64];
+    Place place;
+    const char *arguments[] = {"host", "--diagnostics", "--socket", place.socket, NULL};
+    int listening;
+
+    (void)state;
+    place_init(&place);
+    listening = parent_listen(&place);
+    (void)snprintf(words, sizeof(words), "process %ld", (long)getpid());
+    for (size_t i = 0; i < TW_ARRAY_SIZE(schemas); i++) {
+        place_write(place.schema, schemas[i], 0600);
+        expect_refused(arguments, words);
+        assert_content(place.schema, schemas[i]);
+        assert_int_equal(close(bridge_connect(place.socket)), 0);
+    }
+    assert_int_equal(close(listening), 0);
+    place_deinit(&place);
+}
+
+static void printing_the_configuration_removes_nothing(void **state)
+{
+    static const char *const print[] = {"host", "--print-config", NULL};
+    char folder[96];
+    char left[128];
+    Place place;
+
+    (void)state;
+    place_init(&place);
+    assert_int_equal(setenv("XDG_RUNTIME_DIR", place.folder, 1), 0);
+    (void)snprintf(folder, sizeof(folder), "%s/toolwire", place.folder);
+    (void)snprintf(left, sizeof(left), "%s/host-1.json", folder);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    place_write(left, "[]\t\n", 0600);
+    assert_int_equal(run_program(program, print, NULL, NULL), 0);
+    assert_int_equal(unlink(left), 0);
+    assert_int_equal(rmdir(folder), 0);
+    assert_int_equal(unsetenv("XDG_RUNTIME_DIR"), 0);
+    place_deinit(&place);
+}
+
+/* Of the tests' own tools: what a test that fails leaves running goes with it. */
+static void a_host_does_not_outlive_its_tester(void **state)
+{
+    Place place;
+    const char *arguments[] = {"host", "--diagnostics", "--socket", place.socket, NULL};
+    int alive[2];
+    pid_t tester;
+
+    (void)state;
+    place_init(&place);
+    assert_int_equal(pipe(alive), 0); /* which the host has too, for as long as it lives */
+    tester = fork();
+    assert_true(tester >= 0);
+    if (tester == 0) {
+        HostProcess host;
+
+        host_start(&host, program, arguments);
+        _exit(0);
+    }
+    assert_int_equal(close(alive[1]), 0);
+    assert_int_equal(peer_wait(tester), 0);
+    wire_expect_end(alive[0]);
+    place_deinit(&place);
+}
+
 static void what_a_killed_parent_left_is_replaced(void **state)
 {
     Fixture f;
@@ -407,6 +518,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(both_files_are_private_and_named_when_it_can_be_reached),
         cmocka_unit_test(the_default_place_is_the_runtime_folder),
         cmocka_unit_test(a_live_parent_is_named_and_not_disturbed),
+        cmocka_unit_test(the_file_of_tools_is_not_taken_for_a_schema_file),
+        cmocka_unit_test(a_live_parent_of_another_make_keeps_its_files),
+        cmocka_unit_test(printing_the_configuration_removes_nothing),
+        cmocka_unit_test(a_host_does_not_outlive_its_tester),
         cmocka_unit_test(what_a_killed_parent_left_is_replaced),
         cmocka_unit_test(wrong_use_is_explained),
         cmocka_unit_test(wrong_requests_are_answered_and_the_next_is_served),

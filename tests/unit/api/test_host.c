@@ -19,7 +19,7 @@ static void both_files_are_private_and_go_with_close(void **state)
     assert_mode(f.socket, S_IFSOCK | 0600);
     assert_mode(f.schema, S_IFREG | 0600);
     text = files_read(f.schema, &n);
-    assert_string_equal(text, "[" IN_FILE("say") "]\n");
+    assert_string_equal(text, "[" IN_FILE("say") "]\t\n");
     free(text);
     /* Closed without run. */
     fixture_deinit(&f);
@@ -124,6 +124,7 @@ static void what_a_dead_parent_left_is_replaced(void **state)
     assert_int_equal(close(fd), 0);
     file = fopen(f.schema, "w");
     assert_non_null(file);
+    assert_true(fputs("[]\t\n", file) >= 0);
     assert_int_equal(fclose(file), 0);
     assert_int_equal(fixture_open(&f), 0);
     fixture_run(&f);
@@ -354,19 +355,19 @@ static void the_schema_file_follows_what_any_thread_adds_and_removes(void **stat
     /* Before it runs: written when it does. */
     assert_int_equal(tw_server_add_tool(f.server, &(TwTool){.name = "b", .handler = on_say}), 0);
     fixture_run(&f);
-    await_schema(f.schema, "[" IN_FILE("say") "," IN_FILE("b") "]\n");
+    await_schema(f.schema, "[" IN_FILE("say") "," IN_FILE("b") "]\t\n");
     assert_int_equal(tw_server_remove_tool(f.server, "b"), 0);
-    await_schema(f.schema, "[" IN_FILE("say") "]\n");
+    await_schema(f.schema, "[" IN_FILE("say") "]\t\n");
     assert_int_equal(
         tw_server_add_tool(f.server, &(TwTool){.name = "add", .handler = on_add, .user = f.server}),
         0);
-    await_schema(f.schema, "[" IN_FILE("say") "," IN_FILE("add") "]\n");
+    await_schema(f.schema, "[" IN_FILE("say") "," IN_FILE("add") "]\t\n");
     assert_mode(f.schema, S_IFREG | 0600);
     /* From a handler, on the thread that serves. */
     fd = bridge_connect(f.socket);
     bridge_send(fd, REQUEST("add", "{}"));
     bridge_expect(fd, SAYS("added"));
-    await_schema(f.schema, "[" IN_FILE("add") "," IN_FILE("more") "]\n");
+    await_schema(f.schema, "[" IN_FILE("add") "," IN_FILE("more") "]\t\n");
     bridge_send(fd, REQUEST("say", "{}"));
     bridge_expect(fd, ERROR("ToolNotFoundError", "Unknown tool: say"));
     bridge_send(fd, REQUEST("more", "{\"text\":\"m\"}"));

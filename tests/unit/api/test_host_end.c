@@ -219,7 +219,7 @@ static void two_hosts_serve_side_by_side_while_tools_come_and_go(void **state)
             assert_int_equal(pthread_join(bridges[i][k], NULL), 0);
         }
         assert_int_equal(pthread_join(changers[i], NULL), 0);
-        await_schema(f[i].schema, "[" IN_FILE("say") "]\n");
+        await_schema(f[i].schema, "[" IN_FILE("say") "]\t\n");
         for (int k = 0; k < 2; k++) {
             assert_int_equal(pthread_create(&stoppers[i][k], NULL, stop_main, f[i].host), 0);
         }

@@ -174,7 +174,7 @@ static void the_schema_file_says_what_the_tools_say_of_themselves(void **state)
 
     (void)state;
     fixture_init(&f);
-    assert_file(f.schema, "[" PLAIN_IN_FILE "," FULL_IN_FILE "]\n");
+    assert_file(f.schema, "[" PLAIN_IN_FILE "," FULL_IN_FILE "]\t\n");
     fixture_deinit(&f);
 }
 
@@ -188,7 +188,7 @@ static void all_pages_of_the_list_are_in_it(void **state)
     io_loop_hold(hub_loop(f.hub));
     router_set_page_size(hub_router(f.hub), 1);
     assert_int_equal(host_open_at(&f, &f.host, NULL), 0);
-    assert_file(f.schema, "[" PLAIN_IN_FILE "," FULL_IN_FILE "]\n");
+    assert_file(f.schema, "[" PLAIN_IN_FILE "," FULL_IN_FILE "]\t\n");
     fixture_deinit(&f);
 }
 
@@ -214,13 +214,13 @@ static void it_follows_the_registry(void **state)
     assert_int_equal(before.st_ino, after.st_ino);
     assert_int_equal(router_remove(hub_router(f.hub), ROUTER_TOOL, SPAN("full")), 0);
     turn(&f);
-    assert_file(f.schema, "[" PLAIN_IN_FILE "]\n");
+    assert_file(f.schema, "[" PLAIN_IN_FILE "]\t\n");
     assert_int_equal(router_remove(hub_router(f.hub), ROUTER_TOOL, SPAN("plain")), 0);
     turn(&f);
-    assert_file(f.schema, "[]\n");
+    assert_file(f.schema, "[]\t\n");
     assert_int_equal(add_tool(&f, FULL), 0);
     turn(&f);
-    assert_file(f.schema, "[" FULL_IN_FILE "]\n");
+    assert_file(f.schema, "[" FULL_IN_FILE "]\t\n");
     assert_int_equal(lstat(f.schema, &after), 0);
     assert_int_equal(after.st_mode & 07777, 0600);
     fixture_deinit(&f);
@@ -241,7 +241,7 @@ static void a_live_parent_is_named_and_left_alone(void **state)
     (void)snprintf(pid, sizeof(pid), "%ld", (long)getpid());
     assert_non_null(strstr(diag.message, f.socket));
     assert_non_null(strstr(diag.message, pid));
-    assert_file(f.schema, "[" PLAIN_IN_FILE "," FULL_IN_FILE "]\n");
+    assert_file(f.schema, "[" PLAIN_IN_FILE "," FULL_IN_FILE "]\t\n");
     assert_true(unix_socket_is_live(f.socket));
     /* The same socket with another schema file, which is not left behind. */
     f.schema[strlen(f.schema) - 6] = 'x';
@@ -278,6 +278,85 @@ static void what_a_dead_parent_left_is_replaced(void **state)
     assert_int_equal(host_open_at(&f, &f.host, NULL), 0);
     assert_true(unix_socket_is_live(f.socket));
     fixture_deinit(&f);
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static int bind_at(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_true(fd >= 0);
+    (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+    return fd;
+}
+
+/* A start that must fail with these words and leave the schema file as it is. */
+static void assert_refused(Fixture *f, const char *words, const char *content)
+{
+    struct stat before;
+    struct stat after;
+    Diag diag = DIAG_NULL;
+    Host *host = NULL;
+
+    assert_int_equal(lstat(f->schema, &before), 0);
+    assert_int_equal(host_open_at(f, &host, &diag), HOST_E_PLACE);
+    if (strstr(diag.message, words) == NULL) {
+        fail_msg("\"%s\" does not say \"%s\"", diag.message, words);
+    }
+    assert_file(f->schema, content);
+    assert_int_equal(lstat(f->schema, &after), 0);
+    assert_int_equal(before.st_ino, after.st_ino);
+}
+
+static void a_file_that_no_parent_wrote_is_left_alone(void **state)
+{
+    Fixture f;
+
+    (void)state;
+    fixture_prepare(&f);
+    assert_int_equal(fixture_open_hub(&f), 0);
+    write_file(f.schema, "[]\n");
+    assert_refused(&f, "is there and was not left by a parent: remove it", "[]\n");
+    assert_int_not_equal(access(f.socket, F_OK), 0);
+    assert_int_equal(unlink(f.schema), 0);
+    fixture_close(&f);
+}
+
+/* The schema files here are such as a dead parent of ours leaves: nothing but the socket tells that
+ * they are in use. */
+static void the_socket_is_looked_at_before_the_schema_is_touched(void **state)
+{
+    Fixture f;
+    int fd;
+
+    (void)state;
+    fixture_prepare(&f);
+    assert_int_equal(fixture_open_hub(&f), 0);
+    write_file(f.schema, "[]\t\n");
+    fd = bind_at(f.socket);
+    assert_int_equal(listen(fd, 1), 0);
+    assert_refused(&f, "is served by process", "[]\t\n");
+    assert_true(unix_socket_is_live(f.socket));
+    assert_int_equal(close(fd), 0);
+    assert_int_equal(unlink(f.socket), 0);
+    write_file(f.socket, "precious");
+    assert_refused(&f, "is there and is no socket", "[]\t\n");
+    assert_file(f.socket, "precious");
+    assert_int_equal(unlink(f.socket), 0);
+    /* A dead one is no hindrance. */
+    assert_int_equal(close(bind_at(f.socket)), 0);
+    assert_int_equal(host_open_at(&f, &f.host, NULL), 0);
+    fixture_close(&f);
 }
 
 static void a_place_that_cannot_be_is_explained(void **state)
@@ -322,7 +401,6 @@ static void a_parent_without_a_place_is_in_the_runtime_folder(void **state)
     char *socket = NULL;
     char *schema = NULL;
     struct stat info;
-    FILE *file;
     Fixture f;
 
     (void)state;
@@ -338,13 +416,11 @@ static void a_parent_without_a_place_is_in_the_runtime_folder(void **state)
     (void)snprintf(expected, sizeof(expected), "%s/toolwire", f.folder);
     assert_int_equal(lstat(expected, &info), 0);
     assert_int_equal(info.st_mode & 07777, 0700);
-    /* What a dead one left there goes, whatever its number. */
+    /* To ask for a place removes nothing. */
     (void)snprintf(left, sizeof(left), "%s/toolwire/host-7.json", f.folder);
-    file = fopen(left, "w");
-    assert_non_null(file);
-    assert_int_equal(fclose(file), 0);
+    write_file(left, "[]\t\n");
     assert_int_equal(host_paths("host-1234", NULL, "/s.json", &socket, &schema, NULL), 0);
-    assert_int_not_equal(access(left, F_OK), 0);
+    assert_int_equal(unlink(left), 0);
     (void)snprintf(left, sizeof(left), "%s/toolwire/host-1234.sock", f.folder);
     assert_string_equal(socket, left);
     assert_string_equal(schema, "/s.json");
@@ -353,6 +429,48 @@ static void a_parent_without_a_place_is_in_the_runtime_folder(void **state)
     assert_int_equal(rmdir(expected), 0);
     assert_int_equal(unsetenv("XDG_RUNTIME_DIR"), 0);
     assert_int_equal(rmdir(f.folder), 0);
+}
+
+static void a_parent_that_starts_in_the_runtime_folder_cleans_it(void **state)
+{
+    static const struct {
+        const char *name;
+        const char *text;
+        bool stays;
+    } rows[] = {
+        {"host-7.json", "[]\t\n", false},
+        {"host-8.json", "[]\n", true},
+        {"hosts.json", "[]\t\n", true},
+    };
+    char path[160];
+    Fixture f;
+
+    (void)state;
+    fixture_prepare(&f);
+    assert_int_equal(setenv("XDG_RUNTIME_DIR", f.folder, 1), 0);
+    assert_int_equal(fixture_open_hub(&f), 0);
+    (void)snprintf(path, sizeof(path), "%s/toolwire", f.folder);
+    assert_int_equal(mkdir(path, 0700), 0);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(rows); i++) {
+        (void)snprintf(path, sizeof(path), "%s/toolwire/%s", f.folder, rows[i].name);
+        write_file(path, rows[i].text);
+    }
+    /* One that is elsewhere leaves it alone. */
+    assert_int_equal(host_open_at(&f, &f.host, NULL), 0);
+    (void)snprintf(path, sizeof(path), "%s/toolwire/%s", f.folder, rows[0].name);
+    assert_int_equal(access(path, F_OK), 0);
+    f.host = host_free(f.host);
+    (void)snprintf(f.socket, sizeof(f.socket), "%s/toolwire/host.sock", f.folder);
+    assert_int_equal(host_open_at(&f, &f.host, NULL), 0);
+    f.host = host_free(f.host);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(rows); i++) {
+        (void)snprintf(path, sizeof(path), "%s/toolwire/%s", f.folder, rows[i].name);
+        assert_int_equal(unlink(path) == 0, rows[i].stays);
+    }
+    (void)snprintf(path, sizeof(path), "%s/toolwire", f.folder);
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(unsetenv("XDG_RUNTIME_DIR"), 0);
+    fixture_close(&f);
 }
 
 static void the_schema_lies_beside_the_socket(void **state)
@@ -470,9 +588,12 @@ int main(void)
         cmocka_unit_test(it_follows_the_registry),
         cmocka_unit_test(a_live_parent_is_named_and_left_alone),
         cmocka_unit_test(what_a_dead_parent_left_is_replaced),
+        cmocka_unit_test(a_file_that_no_parent_wrote_is_left_alone),
+        cmocka_unit_test(the_socket_is_looked_at_before_the_schema_is_touched),
         cmocka_unit_test(a_place_that_cannot_be_is_explained),
         cmocka_unit_test(a_shutdown_is_told_when_it_is_over),
         cmocka_unit_test(a_parent_without_a_place_is_in_the_runtime_folder),
+        cmocka_unit_test(a_parent_that_starts_in_the_runtime_folder_cleans_it),
         cmocka_unit_test(the_schema_lies_beside_the_socket),
         cmocka_unit_test(the_clients_configuration_starts_the_bridge),
         cmocka_unit_test(no_allocation_may_fail_unnoticed),

@@ -16,6 +16,9 @@
 #define N_ROUNDS 30
 #define N_CHURNS 150
 
+/* What our files end in, here. */
+#define SIGNATURE SPAN("~")
+
 /* Larger than what one read or write of the reader test takes. */
 #define BIG_SIZE ((size_t)300000)
 
@@ -23,7 +26,7 @@ static PrivateFile create_at(const char *path, const char *text)
 {
     PrivateFile file;
     Diag diag = DIAG_NULL;
-    int r = private_file_create(&file, path, span_from_str(text), &diag);
+    int r = private_file_create(&file, path, span_from_str(text), SIGNATURE, &diag);
 
     if (r != 0) {
         fail_msg("%d: %s", r, diag.message);
@@ -56,7 +59,7 @@ static void assert_refused(const char *path, int outcome, const char *words)
     int n_before = scratch_count(false);
     int next_fd = scratch_next_fd();
 
-    assert_int_equal(private_file_create(&file, path, SPAN("new"), &diag), outcome);
+    assert_int_equal(private_file_create(&file, path, SPAN("new~"), SIGNATURE, &diag), outcome);
     assert_int_equal(diag.code, outcome);
     assert_says(&diag, words);
     assert_null(file.path);
@@ -85,11 +88,11 @@ static void a_file_is_private_complete_and_held(void **state)
     (void)state;
     for (size_t i = 0; i < TW_ARRAY_SIZE(masks); i++) {
         mode_t before = umask(masks[i]);
-        PrivateFile file = create_at(scratch_path("a.json"), "content");
+        PrivateFile file = create_at(scratch_path("a.json"), "content~");
 
         assert_int_equal(umask(before), masks[i]);
         assert_int_equal(scratch_mode(file.path), 0600);
-        assert_content(file.path, "content");
+        assert_content(file.path, "content~");
         assert_int_equal(scratch_count(false), 1);
         assert_true(private_file_is_held(file.path));
         assert_int_equal(fcntl(file.fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
@@ -105,23 +108,52 @@ static void what_a_dead_process_left_is_replaced(void **state)
     PrivateFile file;
 
     (void)state;
-    scratch_write(path, "a longer text of another process", 0644);
+    scratch_write(path, "a longer text of another process~", 0644);
     assert_false(private_file_is_held(path));
-    file = create_at(path, "new");
-    assert_content(path, "new");
+    file = create_at(path, "new~");
+    assert_content(path, "new~");
     assert_int_equal(scratch_mode(path), 0600);
     assert_int_equal(scratch_count(false), 1);
     private_file_remove(&file);
 }
 
+static void what_does_not_end_in_the_signature_is_never_touched(void **state)
+{
+    static const char *const texts[] = {"", "~\n", "[{\"name\":\"mine\"}]\n"};
+    const char *path = scratch_path("a.json");
+    PrivateFile file;
+
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(texts); i++) {
+        ino_t inode;
+
+        scratch_write(path, texts[i], 0640);
+        inode = scratch_inode(path);
+        assert_refused(path, PRIVATE_FILE_E_PLACE,
+                       "is there and was not left by a parent: remove it, or choose another path "
+                       "(--schema)");
+        assert_false(private_file_remove_left(path, SIGNATURE));
+        assert_content(path, texts[i]);
+        assert_int_equal(scratch_inode(path), inode);
+        assert_int_equal(scratch_mode(path), 0640);
+        assert_false(private_file_is_held(path)); /* the look is over */
+    }
+    /* The signature alone is enough, and one that is longer than the file is not there. */
+    scratch_write(path, "~", 0600);
+    assert_int_equal(private_file_create(&file, path, SPAN("x~~"), SPAN("~~"), NULL),
+                     PRIVATE_FILE_E_PLACE);
+    file = create_at(path, "mine~");
+    private_file_remove(&file);
+}
+
 static void a_file_in_use_keeps_its_name(void **state)
 {
-    PrivateFile file = create_at(scratch_path("a.json"), "mine");
+    PrivateFile file = create_at(scratch_path("a.json"), "mine~");
 
     (void)state;
     assert_refused(file.path, PRIVATE_FILE_E_IN_USE, "another process uses");
-    assert_content(file.path, "mine");
-    assert_false(private_file_remove_left(file.path));
+    assert_content(file.path, "mine~");
+    assert_false(private_file_remove_left(file.path, SIGNATURE));
     private_file_remove(&file);
 }
 
@@ -139,7 +171,7 @@ static void a_file_is_free_when_its_process_has_died(void **state)
     if (pid == 0) {
         PrivateFile file;
 
-        if (private_file_create(&file, path, SPAN("child's"), NULL) == 0) {
+        if (private_file_create(&file, path, SPAN("child's~"), SIGNATURE, NULL) == 0) {
             (void)write(ready[1], "x", 1);
         }
         (void)close(stay[1]);
@@ -152,9 +184,9 @@ static void a_file_is_free_when_its_process_has_died(void **state)
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     assert_false(private_file_is_held(path));
-    assert_content(path, "child's");
-    assert_true(private_file_remove_left(path));
-    assert_false(private_file_remove_left(path));
+    assert_content(path, "child's~");
+    assert_true(private_file_remove_left(path, SIGNATURE));
+    assert_false(private_file_remove_left(path, SIGNATURE));
     assert_int_equal(scratch_count(false), 0);
     (void)close(ready[0]);
     (void)close(ready[1]);
@@ -172,14 +204,14 @@ static void what_is_no_file_of_ours_is_never_removed(void **state)
     scratch_write(target, "precious", 0600);
     assert_int_equal(symlink(target, path), 0);
     assert_refused(path, PRIVATE_FILE_E_PLACE, "is no regular file");
-    assert_false(private_file_remove_left(path));
+    assert_false(private_file_remove_left(path, SIGNATURE));
     assert_true(private_file_is_held(path)); /* not known */
     assert_content(target, "precious");
     assert_int_equal(unlink(path), 0);
 
     assert_int_equal(mkfifo(path, 0600), 0);
     assert_refused(path, PRIVATE_FILE_E_PLACE, "is no regular file");
-    assert_false(private_file_remove_left(path));
+    assert_false(private_file_remove_left(path, SIGNATURE));
     assert_int_equal(unlink(path), 0);
 
     assert_int_equal(mkdir(path, 0700), 0);
@@ -193,11 +225,11 @@ static void what_is_no_file_of_ours_is_never_removed(void **state)
     assert_int_equal(unlink(path), 0);
 
     if (geteuid() == 0) {
-        scratch_write(path, "theirs", 0600);
+        scratch_write(path, "theirs~", 0600);
         assert_int_equal(chown(path, SCRATCH_STRANGER, SCRATCH_STRANGER), 0);
         assert_refused(path, PRIVATE_FILE_E_PLACE, "belongs to another user");
-        assert_false(private_file_remove_left(path));
-        assert_content(path, "theirs");
+        assert_false(private_file_remove_left(path, SIGNATURE));
+        assert_content(path, "theirs~");
     }
 }
 
@@ -216,13 +248,13 @@ static void a_path_that_cannot_be_is_refused_with_words(void **state)
 
 static void replacing_keeps_name_mode_and_hold(void **state)
 {
-    PrivateFile file = create_at(scratch_path("a.json"), "first and long");
+    PrivateFile file = create_at(scratch_path("a.json"), "first and long~");
     int next_fd = scratch_next_fd();
 
     (void)state;
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(private_file_replace(&file, SPAN("second"), NULL), 0);
-        assert_content(file.path, "second");
+        assert_int_equal(private_file_replace(&file, SPAN("second~"), NULL), 0);
+        assert_content(file.path, "second~");
         assert_int_equal(scratch_mode(file.path), 0600);
         assert_true(private_file_is_held(file.path));
         assert_int_equal(scratch_count(false), 1);
@@ -234,29 +266,36 @@ static void replacing_keeps_name_mode_and_hold(void **state)
 
 static void replacing_copes_with_what_others_did_to_the_name(void **state)
 {
-    PrivateFile file = create_at(scratch_path("a.json"), "first");
+    PrivateFile file = create_at(scratch_path("a.json"), "first~");
     PrivateFile other;
     Diag diag = DIAG_NULL;
 
     (void)state;
     assert_int_equal(unlink(file.path), 0);
-    assert_int_equal(private_file_replace(&file, SPAN("anew"), NULL), 0);
-    assert_content(file.path, "anew");
+    assert_int_equal(private_file_replace(&file, SPAN("anew~"), NULL), 0);
+    assert_content(file.path, "anew~");
     assert_true(private_file_is_held(file.path));
 
     assert_int_equal(unlink(file.path), 0);
-    scratch_write(file.path, "an editor's", 0644);
-    assert_int_equal(private_file_replace(&file, SPAN("ours"), NULL), 0);
-    assert_content(file.path, "ours");
+    scratch_write(file.path, "a dead one's~", 0644);
+    assert_int_equal(private_file_replace(&file, SPAN("ours~"), NULL), 0);
+    assert_content(file.path, "ours~");
 
     assert_int_equal(unlink(file.path), 0);
-    other = create_at(file.path, "other");
-    assert_int_equal(private_file_replace(&file, SPAN("lost"), &diag), PRIVATE_FILE_E_IN_USE);
+    scratch_write(file.path, "a person's", 0644);
+    assert_int_equal(private_file_replace(&file, SPAN("lost~"), &diag), PRIVATE_FILE_E_PLACE);
+    assert_says(&diag, "was not left by a parent");
+    assert_content(file.path, "a person's");
+    assert_int_equal(scratch_count(false), 1);
+
+    assert_int_equal(unlink(file.path), 0);
+    other = create_at(file.path, "other~");
+    assert_int_equal(private_file_replace(&file, SPAN("lost~"), &diag), PRIVATE_FILE_E_IN_USE);
     assert_says(&diag, "another process uses");
-    assert_content(file.path, "other");
+    assert_content(file.path, "other~");
     assert_int_equal(scratch_count(false), 1);
     private_file_remove(&file); /* the name is another's */
-    assert_content(other.path, "other");
+    assert_content(other.path, "other~");
     private_file_remove(&other);
     assert_int_equal(scratch_count(false), 0);
 }
@@ -296,8 +335,9 @@ static void readers_see_the_old_or_the_new_content(void **state)
     (void)state;
     memset(texts[0], 'a', BIG_SIZE);
     memset(texts[1], 'b', BIG_SIZE);
-    assert_int_equal(
-        private_file_create(&file, scratch_path("a.json"), span_make(texts[0], BIG_SIZE), NULL), 0);
+    assert_int_equal(private_file_create(&file, scratch_path("a.json"),
+                                         span_make(texts[0], BIG_SIZE), SPAN(""), NULL),
+                     0);
     assert_int_equal(pipe(stop), 0);
     pid = fork();
     if (pid == 0) {
@@ -348,6 +388,20 @@ static void a_private_file_is_read(void **state)
     assert_int_equal(read_at(scratch_path("link"), NULL), 0);
 }
 
+/* The status of `sh -c command`. */
+static int run_shell(const char *command)
+{
+    int status = -1;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        (void)execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+        _exit(127);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return status;
+}
+
 static void an_exposed_file_is_refused_with_the_cure(void **state)
 {
     char before[4096];
@@ -387,6 +441,59 @@ static void an_exposed_file_is_refused_with_the_cure(void **state)
     }
 }
 
+/* The shell itself says what it makes of the words: for each name it must be that file's. */
+static void the_cure_works_for_any_name(void **state)
+{
+    static const char *const names[] = {
+        "plain-A_9.json", "a b", "it's", "'",   "''x''", "a\nb", "a~b",   "~",        "#a",
+        "{a,b}",          "[a]", "a!b",  "a=b", "%a",    "-R",   "-it's", "\xc3\xa9", "$(exit 1)",
+        "a\\b",           "a:b"};
+    char before[4096];
+
+    (void)state;
+    assert_non_null(getcwd(before, sizeof(before)));
+    assert_int_equal(chdir(scratch), 0);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(names); i++) {
+        Diag diag = DIAG_NULL;
+        const char *command;
+
+        scratch_write(names[i], "text", 0644);
+        assert_int_equal(read_at(names[i], &diag), PRIVATE_FILE_E_EXPOSED);
+        command = strstr(diag.message, "chmod 600 ");
+        assert_non_null(command);
+        assert_int_equal(run_shell(command), 0);
+        assert_int_equal(scratch_mode(names[i]), 0600);
+        assert_int_equal(unlink(names[i]), 0);
+    }
+    assert_int_equal(chdir(before), 0);
+}
+
+static void a_command_that_does_not_fit_is_not_said(void **state)
+{
+    char path[2 * SCRATCH_PATH_SIZE];
+    Diag diag = DIAG_NULL;
+    char word[8];
+
+    (void)state;
+    (void)snprintf(path, sizeof(path), "%s/%0200d", scratch, 1);
+    scratch_write(path, "text", 0644);
+    assert_int_equal(read_at(path, &diag), PRIVATE_FILE_E_EXPOSED);
+    assert_string_equal(diag.message, "the file can be read by others (mode 0644): give it mode "
+                                      "0600 with chmod");
+    assert_true(private_path_quote(word, sizeof(word), "1234567"));
+    assert_string_equal(word, "1234567");
+    assert_false(private_path_quote(word, sizeof(word), "12345678"));
+    assert_string_equal(word, "");
+    assert_true(private_path_quote(word, sizeof(word), "1 345"));
+    assert_string_equal(word, "'1 345'");
+    assert_false(private_path_quote(word, sizeof(word), "1 3456"));
+    assert_true(private_path_quote(word, sizeof(word), "'1"));
+    assert_string_equal(word, "''\\''1'");
+    assert_false(private_path_quote(word, sizeof(word), "'12"));
+    assert_true(private_path_quote(word, sizeof(word), ""));
+    assert_string_equal(word, "''");
+}
+
 static void what_cannot_be_read_is_refused_with_words(void **state)
 {
     const char *path = scratch_path("a.json");
@@ -421,7 +528,7 @@ static void racer(const char *path, int go, int stop, int report)
     int r;
 
     (void)read(go, &letter, 1);
-    r = private_file_create(&file, path, SPAN("mine"), NULL);
+    r = private_file_create(&file, path, SPAN("mine~"), SIGNATURE, NULL);
     letter = r == 0 ? 'w' : r == PRIVATE_FILE_E_IN_USE ? 'l' : 'x';
     (void)write(report, &letter, 1);
     (void)read(stop, &letter, 1);
@@ -470,7 +577,7 @@ static void of_many_that_start_at_once_one_gets_the_name(void **state)
     const char *path = scratch_path("a.json");
 
     (void)state;
-    scratch_write(path, "left", 0600);
+    scratch_write(path, "left~", 0600);
     for (int i = 0; i < N_ROUNDS; i++) {
         race_once(path);
         assert_int_equal(scratch_count(false), 1);
@@ -486,7 +593,7 @@ static int churn(const char *path, int seed)
         PrivateFile file;
         struct stat mine;
         struct stat named;
-        int r = private_file_create(&file, path, SPAN("mine"), NULL);
+        int r = private_file_create(&file, path, SPAN("mine~"), SIGNATURE, NULL);
 
         if (r == PRIVATE_FILE_E_IN_USE) {
             continue;
@@ -528,7 +635,7 @@ static void nobody_loses_a_name_to_those_who_clean_up(void **state)
     cleaner = fork();
     if (cleaner == 0) {
         while (getppid() == tester) {
-            (void)private_file_remove_left(path);
+            (void)private_file_remove_left(path, SIGNATURE);
             (void)private_file_is_held(path);
         }
         _exit(0);
@@ -577,11 +684,11 @@ static void a_look_is_not_mistaken_for_a_use(void **state)
     for (int i = 0; i < 60; i++) {
         PrivateFile file;
 
-        scratch_write(path, "left", 0600);
+        scratch_write(path, "left~", 0600);
         for (int k = 0; k < 100; k++) {
             (void)scratch_exists(path); /* time for a look */
         }
-        file = create_at(path, "mine");
+        file = create_at(path, "mine~");
         private_file_remove(&file);
     }
     (void)close(done[0]);
@@ -592,12 +699,12 @@ static void a_look_is_not_mistaken_for_a_use(void **state)
 static int create_and_replace_once(void *context)
 {
     PrivateFile file;
-    int r = private_file_create(&file, scratch_path("a.json"), SPAN("first"), NULL);
+    int r = private_file_create(&file, scratch_path("a.json"), SPAN("first~"), SIGNATURE, NULL);
 
     (void)context;
     if (r == 0) {
-        r = private_file_replace(&file, SPAN("second"), NULL);
-        assert_content(file.path, r == 0 ? "second" : "first");
+        r = private_file_replace(&file, SPAN("second~"), NULL);
+        assert_content(file.path, r == 0 ? "second~" : "first~");
     }
     private_file_remove(&file);
     assert_int_equal(scratch_count(false), 0);
@@ -631,6 +738,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_file_is_private_complete_and_held),
         TEST(what_a_dead_process_left_is_replaced),
+        TEST(what_does_not_end_in_the_signature_is_never_touched),
         TEST(a_file_in_use_keeps_its_name),
         TEST(a_file_is_free_when_its_process_has_died),
         TEST(what_is_no_file_of_ours_is_never_removed),
@@ -640,6 +748,8 @@ int main(void)
         TEST(readers_see_the_old_or_the_new_content),
         TEST(a_private_file_is_read),
         TEST(an_exposed_file_is_refused_with_the_cure),
+        TEST(the_cure_works_for_any_name),
+        TEST(a_command_that_does_not_fit_is_not_said),
         TEST(what_cannot_be_read_is_refused_with_words),
         TEST(of_many_that_start_at_once_one_gets_the_name),
         TEST(nobody_loses_a_name_to_those_who_clean_up),
