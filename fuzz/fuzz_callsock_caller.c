@@ -2,10 +2,11 @@
  * any moment.
  *
  * Input: lines. "!c" calls, "!d" calls and has its end lead to another call, "!x" takes the last
- * call back, "!k" the connection stands, "!u" it cannot be had, "!l" it is lost, "!s" a frame is
+ * call back, "!k" the connection stands, "!u" it cannot be had, "!l" it is lost, "!r" it is lost
+ * before anything of the request left, "!m" there is more behind the next frame, "!s" a frame is
  * too large, "!w" the sink fails, "!t" time passes; anything else is a frame from the parent.
  * Whatever happens, each call ends once, no request is sent before the last was answered, and none
- * twice. */
+ * leaves twice, nor is tried a third time. */
 #include "fuzz.h"
 
 #include <errno.h>
@@ -25,6 +26,7 @@ typedef struct Asked {
     bool is_open;
     bool leads;
     size_t n_sent;
+    size_t n_tried;
     char name[8];
 } Asked;
 
@@ -39,6 +41,8 @@ struct Owner {
     int64_t now_ms;
     bool is_connected;
     bool is_awaiting; /* a request is out */
+    bool has_more;    /* behind the next frame */
+    Asked *out;       /* whose request was sent last */
     bool is_failing;  /* the sink */
 };
 
@@ -70,6 +74,9 @@ static int sink_commit(void *context)
         if (span_equals(request.name, span_from_str(asked->name))) {
             FUZZ_REQUIRE(asked->is_open && asked->n_sent == 0);
             asked->n_sent++;
+            asked->n_tried++;
+            FUZZ_REQUIRE(asked->n_tried <= 2);
+            owner->out = asked;
             return 0;
         }
     }
@@ -118,11 +125,14 @@ static void submit(Owner *owner, bool leads)
     callsock_caller_submit(owner->caller, &asked->call, span_from_str(asked->name), owner->now_ms);
 }
 
-static void lose(Owner *owner)
+static void lose(Owner *owner, bool is_unsent)
 {
+    if (is_unsent && owner->is_awaiting) {
+        owner->out->n_sent = 0;
+    }
     owner->is_connected = false;
     owner->is_awaiting = false;
-    callsock_caller_lost(owner->caller, SPAN("gone"));
+    callsock_caller_lost(owner->caller, SPAN("gone"), is_unsent);
 }
 
 static void take_back(Owner *owner)
@@ -151,11 +161,13 @@ static void command(Owner *owner, char what)
         callsock_caller_connected(owner->caller, owner->now_ms);
     } else if (what == 'u' && !owner->is_connected) {
         callsock_caller_unreachable(owner->caller, SPAN("Connection refused"));
-    } else if (what == 'l') {
-        lose(owner);
+    } else if (what == 'l' || what == 'r') {
+        lose(owner, what == 'r');
+    } else if (what == 'm') {
+        owner->has_more = true;
     } else if (what == 's' && owner->is_connected) {
         callsock_caller_refuse_size(owner->caller, UINT32_MAX);
-        lose(owner);
+        lose(owner, false);
     } else if (what == 'w') {
         owner->is_failing = !owner->is_failing;
     } else if (what == 't') {
@@ -168,7 +180,7 @@ static void look(Owner *owner)
 {
     if (callsock_caller_error(owner->caller) != 0 ||
         callsock_caller_wants_reset(owner->caller, owner->now_ms)) {
-        lose(owner);
+        lose(owner, false);
     }
     FUZZ_REQUIRE(!owner->is_connected || !callsock_caller_wants_connection(owner->caller));
     FUZZ_REQUIRE(callsock_caller_pending(owner->caller) == owner->n_open);
@@ -180,15 +192,16 @@ static void play(Owner *owner, Span line)
     if (line.n == 2 && line.p[0] == '!') {
         command(owner, line.p[1]);
     } else if (owner->is_connected) {
-        bool was_awaiting = owner->is_awaiting;
+        bool must_end = !owner->is_awaiting || owner->has_more;
         int r;
 
         owner->is_awaiting = false;
-        r = callsock_caller_receive(owner->caller, line, owner->now_ms);
-        FUZZ_REQUIRE(was_awaiting || r == CALLSOCK_E_PROTOCOL);
+        r = callsock_caller_receive(owner->caller, line, owner->has_more, owner->now_ms);
+        FUZZ_REQUIRE(!must_end || r == CALLSOCK_E_PROTOCOL);
+        owner->has_more = false;
         if (r != 0) {
             FUZZ_REQUIRE(!owner->is_awaiting);
-            lose(owner);
+            lose(owner, false);
         }
     }
     look(owner);

@@ -53,14 +53,16 @@ struct ParentProvider {
 
 /* ---- the connection ---- */
 
-/* Closes; a call that was sent fails. why: may be empty. */
+/* Closes; a call that was sent fails, unless nothing of it had left. why: may be empty. */
 static void parent_drop(ParentProvider *provider, Span why)
 {
+    bool is_unsent = parent_wire_is_unsent(&provider->wire);
+
     logsink_write(provider->log, LOGSINK_LEVEL_DEBUG, "parent", "%s: connection closed%s%.*s",
                   provider->socket_path, why.n > 0 ? ": " : "", (int)why.n, why.n > 0 ? why.p : "");
     parent_wire_close(&provider->wire);
     provider->idle_ms = INT64_MAX;
-    callsock_caller_lost(provider->caller, why);
+    callsock_caller_lost(provider->caller, why, is_unsent);
 }
 
 /* One attempt; the caller is told how it went, unless there will be another. */
@@ -77,6 +79,10 @@ static void parent_connect(ParentProvider *provider, int64_t now_ms)
     provider->n_tries = 0;
     logsink_write(provider->log, LOGSINK_LEVEL_DEBUG, "parent", "%s: %s", provider->socket_path,
                   r != 0 ? why.message : "connected");
+    if (r == PARENT_WIRE_E_FOREIGN) {
+        callsock_caller_refused(provider->caller, span_from_str(why.message));
+        return;
+    }
     if (r != 0) {
         callsock_caller_unreachable(provider->caller, span_from_str(why.message));
         return;
@@ -153,13 +159,15 @@ static void parent_settle(ParentProvider *provider)
 
 /* ---- what happens ---- */
 
-static void parent_on_message(void *context, Span message)
+/* A request of which nothing has left has no answer: what comes is one too many to the last. */
+static void parent_on_message(void *context, Span message, bool has_more)
 {
     ParentProvider *provider = context;
 
     provider->touched_ms = io_loop_now_ms(provider->loop);
     provider->is_busy = true;
-    if (callsock_caller_receive(provider->caller, message, provider->touched_ms) != 0) {
+    if (parent_wire_is_unsent(&provider->wire) ||
+        callsock_caller_receive(provider->caller, message, has_more, provider->touched_ms) != 0) {
         parent_drop(provider, SPAN("what came is no answer"));
     }
     provider->is_busy = false;
@@ -170,7 +178,9 @@ static void parent_on_oversize(void *context, uint32_t declared)
     ParentProvider *provider = context;
 
     provider->is_busy = true;
-    callsock_caller_refuse_size(provider->caller, declared);
+    if (!parent_wire_is_unsent(&provider->wire)) {
+        callsock_caller_refuse_size(provider->caller, declared);
+    }
     parent_drop(provider, SPAN("an answer over the limit"));
     provider->is_busy = false;
 }
@@ -230,15 +240,27 @@ static void parent_on_change(void *context)
 
 /* ---- calls ---- */
 
-/* A parent may have closed a silent connection and the loop not have had a turn to notice: then the
- * call is not wasted on it. A connection that was used within this millisecond is not asked: under
- * traffic that would be a system call for each call. */
+/* Can the connection not be used for another call? Where nothing is awaited, anything that came
+ * would be taken for the answer. A connection that was used within this millisecond is not asked:
+ * under traffic that would be a system call for each call. */
+static bool parent_is_spoilt(const ParentProvider *provider, int64_t now_ms)
+{
+    const ParentWire *wire = &provider->wire;
+
+    if (callsock_caller_is_awaiting(provider->caller)) {
+        return now_ms != provider->touched_ms && parent_wire_has_hung_up(wire);
+    }
+    return parent_wire_has_begun(wire) ||
+           (now_ms != provider->touched_ms && parent_wire_has_stirred(wire));
+}
+
+/* A parent may have closed a silent connection, or have said what nobody asked for, and the loop
+ * not have had a turn to notice: then the call is not wasted on it. */
 static void parent_look(ParentProvider *provider, int64_t now_ms)
 {
     if (parent_wire_is_open(&provider->wire) && !provider->is_busy &&
-        now_ms != provider->touched_ms && callsock_caller_pending(provider->caller) == 0 &&
-        parent_wire_has_hung_up(&provider->wire)) {
-        parent_drop(provider, SPAN_NULL);
+        callsock_caller_pending(provider->caller) == 0 && parent_is_spoilt(provider, now_ms)) {
+        parent_drop(provider, SPAN("it has ended, or what came is no answer"));
     }
 }
 
@@ -251,6 +273,9 @@ static void parent_start(void *context, Call *call)
     parent_look(provider, now_ms);
     callsock_caller_submit(provider->caller, call, tool->name, now_ms);
     parent_settle(provider);
+    if (!parent_wire_is_unsent(&provider->wire)) {
+        callsock_caller_taken(provider->caller);
+    }
 }
 
 static void parent_cancel(void *context, Call *call)

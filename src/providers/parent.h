@@ -3,10 +3,11 @@
  * The parent has written a schema file (providers/tools_file.h says by which rules); its tools are
  * offered from there, without touching the socket. The first call connects; the connection is kept;
  * after a loss the next call connects again. A call that was sent is never sent twice, since it may
- * have run. Calls are sent one at a time (dialect/callsock/caller.h). A parent that is neither ours
- * nor root's is not talked to. When the file changes the tools follow it, and listeners of the
- * router are told; one that is broken leaves the last good tools in place, with a word in the log,
- * and so does one that is gone. Thread: loop.
+ * have run; one of which the system took nothing is tried on one more connection. Calls are sent
+ * one at a time (dialect/callsock/caller.h). A parent that is neither ours nor root's is not talked
+ * to. When the file changes the tools follow it, and listeners of the router are told; one that is
+ * broken leaves the last good tools in place, with a word in the log, and so does one that is gone.
+ * Thread: loop.
  */
 #pragma once
 

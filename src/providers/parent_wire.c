@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,22 +22,35 @@ static int wire_begin(void *context, Bytes **ret_bytes)
     return len32_writer_begin(&wire->writer, ret_bytes);
 }
 
+static void wire_begin_sending(ParentWire *wire, size_t n_ahead)
+{
+    wire->n_ahead = n_ahead;
+    wire->is_unsent = true;
+}
+
 static int wire_commit_message(void *context)
 {
     ParentWire *wire = context;
+    size_t n_ahead = len32_writer_pending(&wire->writer);
+    int r = len32_writer_commit(&wire->writer);
 
-    return len32_writer_commit(&wire->writer);
+    if (r == 0) {
+        wire_begin_sending(wire, n_ahead);
+    }
+    return r;
 }
 
 /* Written now, while the lender waits; what the system does not take is copied after all. */
 static int wire_commit_lent(void *context, BytesLent lent)
 {
     ParentWire *wire = context;
+    size_t n_ahead = len32_writer_pending(&wire->writer);
     int r = len32_writer_commit_lent(&wire->writer, lent);
 
     if (r != 0) {
         return r;
     }
+    wire_begin_sending(wire, n_ahead);
     io_stream_flush_now(wire->stream);
     return err_pass(len32_writer_own(&wire->writer));
 }
@@ -53,14 +67,19 @@ static void wire_abort(void *context)
 static int wire_reserve(void *context, size_t want, char **ret_p, size_t *ret_n)
 {
     ParentWire *wire = context;
+    int r = len32_reader_reserve(&wire->reader, want, ret_p, ret_n);
 
-    return err_fold(len32_reader_reserve(&wire->reader, want, ret_p, ret_n));
+    if (r == 0) {
+        wire->n_room = *ret_n;
+    }
+    return err_fold(r);
 }
 
 static void wire_commit(void *context, size_t n)
 {
     ParentWire *wire = context;
 
+    wire->is_filled = n == wire->n_room;
     len32_reader_commit(&wire->reader, n);
 }
 
@@ -75,7 +94,26 @@ static void wire_consumed(void *context, size_t n)
 {
     ParentWire *wire = context;
 
+    if (n > wire->n_ahead) {
+        wire->is_unsent = false;
+    }
+    wire->n_ahead -= n < wire->n_ahead ? n : wire->n_ahead;
     len32_writer_consumed(&wire->writer, n);
+}
+
+/* Would reading tell of bytes, of the end, or of a failure? */
+static bool wire_can_read(int fd)
+{
+    struct pollfd look = {.fd = fd, .events = POLLIN};
+
+    return poll(&look, 1, 0) == 1;
+}
+
+/* Does anything lie behind the message that was read last? Reading ends where a large message ends:
+ * what follows is still in the system then. */
+static bool wire_has_more(const ParentWire *wire)
+{
+    return parent_wire_has_begun(wire) || (wire->is_filled && wire_can_read(wire->fd));
 }
 
 static void wire_on_input(void *context)
@@ -86,7 +124,7 @@ static void wire_on_input(void *context)
 
     /* A wire that was closed meanwhile has nothing to read, opened again or not. */
     while ((r = len32_reader_next(&wire->reader, &message)) == 0) {
-        wire->ops->message(wire->context, message);
+        wire->ops->message(wire->context, message, wire_has_more(wire));
     }
     if (r == LEN32_E_TOO_LARGE) {
         wire->ops->oversize(wire->context, len32_reader_declared(&wire->reader));
@@ -132,6 +170,10 @@ static const IoStreamOps wire_stream_ops = {
 
 static void wire_init_frames(ParentWire *wire)
 {
+    wire->n_room = 0;
+    wire->is_filled = false;
+    wire->n_ahead = 0;
+    wire->is_unsent = false;
     len32_reader_init(&wire->reader, LEN32_ORDER_BE, LIMIT_CALLSOCK_MESSAGE_BYTES);
     len32_writer_init(&wire->writer, LEN32_ORDER_BE, LIMIT_CALLSOCK_MESSAGE_BYTES,
                       WIRE_OUTPUT_BYTES);
@@ -167,7 +209,8 @@ void parent_wire_close(ParentWire *wire)
     wire_init_frames(wire);
 }
 
-/* Is it one whom we may tell what we are asked? Any user can listen in a folder like /tmp. */
+/* Is it one whom we may tell what we are asked? Any user can listen in a folder like /tmp. 0, a
+ * negative errno, PARENT_WIRE_E_FOREIGN. */
 static int wire_check_peer(int fd, Diag *reterr_diag)
 {
     uid_t uid = 0;
@@ -177,8 +220,10 @@ static int wire_check_peer(int fd, Diag *reterr_diag)
         return diag_set(reterr_diag, r, "%s", strerror(-r));
     }
     if (uid != geteuid() && uid != 0) {
-        return diag_set(reterr_diag, -EPERM, "it belongs to another user (uid %" PRIuMAX ")",
-                        (uintmax_t)uid);
+        return diag_set(reterr_diag, PARENT_WIRE_E_FOREIGN,
+                        "it belongs to another user (uid %" PRIuMAX
+                        "), and only parents of this user (uid %" PRIuMAX ") or root are trusted",
+                        (uintmax_t)uid, (uintmax_t)geteuid());
     }
     return 0;
 }
@@ -200,14 +245,20 @@ int parent_wire_open(ParentWire *wire, Diag *reterr_diag)
     }
     if (r != 0) {
         (void)close(fd);
-        return err_pass(r);
+        return r > 0 ? r : err_pass(r);
     }
+    wire->fd = fd;
     return 0;
 }
 
 bool parent_wire_has_hung_up(const ParentWire *wire)
 {
     return io_stream_has_hung_up(wire->stream);
+}
+
+bool parent_wire_has_stirred(const ParentWire *wire)
+{
+    return wire_can_read(wire->fd);
 }
 
 void parent_wire_flush(ParentWire *wire)

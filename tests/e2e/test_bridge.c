@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/limits.h"
@@ -401,6 +402,67 @@ static void a_lost_call_is_never_sent_again(void **state)
     fixture_deinit(&f);
 }
 
+static void an_answer_too_many_reaches_nobody(void **state)
+{
+    static const char both[] = "\0\0\0\x35" SAYING("one") "\0\0\0\x37" SAYING("ghost");
+    Fixture f;
+
+    (void)state;
+    assert_int_equal(strlen(SAYING("one")), 0x35);
+    assert_int_equal(strlen(SAYING("ghost")), 0x37);
+    fixture_init(&f, NULL);
+    peer_send(&f.peer, CALL("1", "any", "{\"i\":1}"));
+    peer_send(&f.peer, CALL("2", "any", "{\"i\":2}"));
+    peer_send(&f.peer, CALL("3", "any", "{\"i\":3}"));
+    peer_send(&f.peer, "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"ping\"}");
+    peer_expect(&f.peer, "{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{}}");
+    f.wire = parent_accept(f.listening);
+    frame_expect(f.wire, REQUEST("any", "{\"i\":1}"));
+    wire_write(f.wire, both, sizeof(both) - 1);
+    peer_expect(&f.peer, TEXT("1", "one"));
+    wire_expect_end(f.wire);
+    f.wire = parent_accept(f.listening);
+    frame_expect(f.wire, REQUEST("any", "{\"i\":2}"));
+    frame_write_str(f.wire, SAYING("two"));
+    peer_expect(&f.peer, TEXT("2", "two"));
+    frame_expect(f.wire, REQUEST("any", "{\"i\":3}"));
+    frame_write_str(f.wire, SAYING("three"));
+    peer_expect(&f.peer, TEXT("3", "three"));
+    fixture_deinit(&f);
+}
+
+/* It stops reading before it answers, so that no request can reach it in between. */
+static void a_parent_may_close_after_each_answer_though_calls_wait(void **state)
+{
+    enum {
+        N_CALLS = 20
+    };
+    char text[256];
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f, NULL);
+    for (int i = 0; i < N_CALLS; i++) {
+        (void)snprintf(text, sizeof(text), CALL("%d", "any", "{\"i\":%d}"), i, i);
+        peer_send(&f.peer, text);
+    }
+    peer_send(&f.peer, "{\"jsonrpc\":\"2.0\",\"id\":99,\"method\":\"ping\"}");
+    peer_expect(&f.peer, "{\"jsonrpc\":\"2.0\",\"id\":99,\"result\":{}}");
+    for (int i = 0; i < N_CALLS; i++) {
+        f.wire = parent_accept(f.listening);
+        (void)snprintf(text, sizeof(text), REQUEST("any", "{\"i\":%d}"), i);
+        frame_expect(f.wire, text);
+        assert_int_equal(shutdown(f.wire, SHUT_RD), 0);
+        (void)snprintf(text, sizeof(text), SAYING("said %d"), i);
+        frame_write_str(f.wire, text);
+        assert_int_equal(close(f.wire), 0);
+        (void)snprintf(text, sizeof(text), TEXT("%d", "said %d"), i, i);
+        peer_expect(&f.peer, text);
+    }
+    f.wire = -1;
+    fixture_deinit(&f);
+}
+
 static void a_parent_that_never_answers_ends_at_the_deadline(void **state)
 {
     static const char *const flags[] = {"--call-timeout-ms", "50", NULL};
@@ -541,6 +603,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(bad_answers_have_their_outcome_and_the_next_call_is_served),
         cmocka_unit_test(empty_content_is_passed_on),
         cmocka_unit_test(a_lost_call_is_never_sent_again),
+        cmocka_unit_test(an_answer_too_many_reaches_nobody),
+        cmocka_unit_test(a_parent_may_close_after_each_answer_though_calls_wait),
         cmocka_unit_test(a_parent_that_never_answers_ends_at_the_deadline),
         cmocka_unit_test(a_request_at_the_limit_passes_and_one_byte_more_is_not_sent),
         cmocka_unit_test(a_response_at_the_limit_arrives),

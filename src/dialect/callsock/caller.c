@@ -25,6 +25,8 @@ typedef struct CallerItem {
     struct CallerItem *next; /* in the pool: the next free one */
     Call *call;              /* NULL: abandoned */
     Span name;
+    bool had_arguments;
+    bool is_again; /* was on the wire, and nothing of it left: not a second time */
 } CallerItem;
 
 typedef enum CallerState {
@@ -64,6 +66,11 @@ static void item_append(CallerItem *head, CallerItem *item)
     head->prev = item;
 }
 
+static void item_prepend(CallerItem *head, CallerItem *item)
+{
+    item_append(head->next, item);
+}
+
 static void item_unlink(CallerItem *item)
 {
     item->prev->next = item->next;
@@ -82,7 +89,8 @@ static CallerItem *caller_item(CallsockCaller *caller, Call *call, Span name)
         item = mem_alloc(sizeof(*item));
     }
     if (item != NULL) {
-        *item = (CallerItem){.call = call, .name = name};
+        *item =
+            (CallerItem){.call = call, .name = name, .had_arguments = call->arguments.node != NULL};
         call->provider_data = item;
     }
     return item;
@@ -175,7 +183,6 @@ static void caller_pump(CallsockCaller *caller)
 
         if (r == 0) {
             caller->sent = item;
-            item->call->took_arguments = true;
         } else if (r > 0) {
             caller_fail_size(caller, caller_release(caller, item));
         } else {
@@ -338,7 +345,9 @@ void callsock_caller_connected(CallsockCaller *caller, int64_t now_ms)
     caller_pump(caller);
 }
 
-void callsock_caller_unreachable(CallsockCaller *caller, Span why)
+/* Fails everything that is queued; those that come meanwhile stay. */
+static void caller_fail_queue(CallsockCaller *caller, const char *what, Span why,
+                              const char *advice)
 {
     CallerItem head;
 
@@ -347,20 +356,59 @@ void callsock_caller_unreachable(CallsockCaller *caller, Span why)
         CallerItem *item = caller_pop(caller, &head);
 
         caller_fail(caller_release(caller, item), CALL_ERROR_UNAVAILABLE,
-                    "cannot connect to the parent at %s: %.*s; start the program that owns these "
-                    "tools, then call again",
-                    caller->config.place, (int)why.n, why.p);
+                    "%s the parent at %s: %.*s; %s", what, caller->config.place, (int)why.n, why.p,
+                    advice);
     }
 }
 
-void callsock_caller_lost(CallsockCaller *caller, Span why)
+void callsock_caller_unreachable(CallsockCaller *caller, Span why)
+{
+    caller_fail_queue(caller, "cannot connect to", why,
+                      "start the program that owns these tools, then call again");
+}
+
+void callsock_caller_refused(CallsockCaller *caller, Span why)
+{
+    caller_fail_queue(caller, "refused to talk to", why, "the call has not run");
+}
+
+void callsock_caller_taken(CallsockCaller *caller)
+{
+    if (caller->sent != NULL && caller->sent->call != NULL) {
+        caller->sent->call->took_arguments = true;
+    }
+}
+
+/* Nothing of it left, so it has not run: it is the first on the next connection, if that has not
+ * happened to it before. */
+static void caller_send_again(CallsockCaller *caller, CallerItem *item, Span why)
+{
+    const Call *call = item->call;
+    bool is_whole = call != NULL && (call->arguments.node != NULL || !item->had_arguments);
+
+    if (is_whole && !item->is_again) {
+        item->is_again = true;
+        item_prepend(&caller->queue, item);
+        caller->n_queued++;
+        return;
+    }
+    caller_fail(caller_release(caller, item), CALL_ERROR_UNAVAILABLE,
+                "the call could not be sent to the parent at %s%s%.*s%s; it has not run: call "
+                "again",
+                caller->config.place, why.n > 0 ? " (" : "", (int)why.n, why.n > 0 ? why.p : "",
+                why.n > 0 ? ")" : "");
+}
+
+void callsock_caller_lost(CallsockCaller *caller, Span why, bool is_unsent)
 {
     CallerItem *item = caller->sent;
 
     caller->state = CALLER_APART;
     caller->error = 0;
     caller->sent = NULL;
-    if (item != NULL) {
+    if (item != NULL && is_unsent) {
+        caller_send_again(caller, item, why);
+    } else if (item != NULL) {
         caller_fail(caller_release(caller, item), CALL_ERROR_UNAVAILABLE,
                     "the connection to the parent at %s was lost while the call ran%s%.*s%s; it "
                     "may have been done: check before calling again",
@@ -383,12 +431,13 @@ static void caller_send_next(CallsockCaller *caller, CallerItem *done)
     }
 }
 
-int callsock_caller_receive(CallsockCaller *caller, Span message, int64_t now_ms)
+int callsock_caller_receive(CallsockCaller *caller, Span message, bool has_more, int64_t now_ms)
 {
     CallerItem *item = caller->sent;
     CallResult result;
     Diag diag;
     Call *call;
+    bool is_over;
     int r;
 
     (void)now_ms;
@@ -398,12 +447,15 @@ int callsock_caller_receive(CallsockCaller *caller, Span message, int64_t now_ms
     }
     r = callsock_response_read(&result, &caller->arena, message, &diag);
     caller->sent = NULL;
-    if (r != CALLSOCK_E_PROTOCOL) {
+    is_over = r == CALLSOCK_E_PROTOCOL || has_more;
+    if (is_over) {
+        /* What lies behind would be taken for the answer to whatever were sent now. */
+        caller->state = CALLER_ENDING;
+    } else {
         caller_send_next(caller, item);
     }
     call = caller_release(caller, item);
     if (r == CALLSOCK_E_PROTOCOL) {
-        caller->state = CALLER_ENDING;
         caller_fail(call, CALL_ERROR_BAD_RESULT,
                     "the parent at %s did not answer with a message: %s; the call may have been "
                     "done: check before calling again",
@@ -418,7 +470,7 @@ int callsock_caller_receive(CallsockCaller *caller, Span message, int64_t now_ms
     }
     arena_reset(&caller->arena, LIMIT_KEEP_BYTES);
     caller_pump(caller);
-    return r == CALLSOCK_E_PROTOCOL ? r : 0;
+    return is_over ? CALLSOCK_E_PROTOCOL : 0;
 }
 
 void callsock_caller_refuse_size(CallsockCaller *caller, uint32_t declared)
@@ -449,6 +501,11 @@ int64_t callsock_caller_deadline(const CallsockCaller *caller)
 bool callsock_caller_wants_reset(const CallsockCaller *caller, int64_t now_ms)
 {
     return caller_is_held_up(caller) && now_ms >= caller->late_at_ms;
+}
+
+bool callsock_caller_is_awaiting(const CallsockCaller *caller)
+{
+    return caller->sent != NULL;
 }
 
 size_t callsock_caller_pending(const CallsockCaller *caller)

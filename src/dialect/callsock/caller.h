@@ -2,7 +2,8 @@
  *
  *     submit ─▶ queued ─▶ sent ─▶ answered
  *                 │         ├─▶ lost        the connection ended: failed, and never sent again, for
- *                 │         │               it may have run
+ *                 │         │               it may have run; if nothing of it left, it is the
+ *                 │         │               first of the queue again, once
  *                 │         └─▶ abandoned   its asker has gone: the answer is awaited and dropped
  *                 └─▶ dropped, or failed if no connection can be had
  *
@@ -11,7 +12,12 @@
  * connection (wants_reset). The owner connects when there is something to send (wants_connection),
  * so that a parent which nobody calls is never touched. A call that ends may lead to the next
  * submit or cancel before call_finish returns; it must not free the caller. How many may wait is
- * for the router's quotas to say. Performs no I/O; time is told. Thread: loop.
+ * for the router's quotas to say.
+ *
+ * The protocol has no ids: an answer belongs to the request that is out. Bytes behind an answer,
+ * and an answer while nothing is out, are breaches, and the connection ends before another request
+ * is sent on it. One answer too many that arrives after the next request was sent cannot be told
+ * from the answer to that. Performs no I/O; time is told. Thread: loop.
  */
 #pragma once
 
@@ -58,13 +64,24 @@ void callsock_caller_connected(CallsockCaller *caller, int64_t now_ms);
  * as "Connection refused". */
 void callsock_caller_unreachable(CallsockCaller *caller, Span why);
 
-/* It ended, by the parent or by the owner: fails the call that was sent (not the queue, which waits
- * for the next connection). why: may be empty. */
-void callsock_caller_lost(CallsockCaller *caller, Span why);
+/* Whoever listens must not be talked to: as unreachable. why: such as "it is another user's". */
+void callsock_caller_refused(CallsockCaller *caller, Span why);
 
-/* One frame from the parent. 0; CALLSOCK_E_PROTOCOL if it is none of this protocol's, or if nothing
- * was asked: the owner closes the connection and says lost (the call has been failed already). */
-int callsock_caller_receive(CallsockCaller *caller, Span message, int64_t now_ms);
+/* The system has taken bytes of the request that is out: the call needs its arguments no more
+ * (took_arguments, so a provider says it before its start returns). Until then they are kept, to be
+ * sent again. */
+void callsock_caller_taken(CallsockCaller *caller);
+
+/* It ended, by the parent or by the owner: fails the call that was sent (not the queue, which waits
+ * for the next connection). why: may be empty. is_unsent: the system has taken no byte of the
+ * request that is out, so it has not run; it becomes the first of the queue, and fails if that has
+ * happened to it before. */
+void callsock_caller_lost(CallsockCaller *caller, Span why, bool is_unsent);
+
+/* One frame from the parent. has_more: bytes lie behind it already. 0; CALLSOCK_E_PROTOCOL if it is
+ * none of this protocol's (the call has been failed), if nothing was asked, or if there is more
+ * (the call has got its answer): the owner closes the connection and says lost. */
+int callsock_caller_receive(CallsockCaller *caller, Span message, bool has_more, int64_t now_ms);
 
 /* A frame declared more than the limit: fails the call with words; the owner closes and says lost.
  */
@@ -76,6 +93,9 @@ int64_t callsock_caller_deadline(const CallsockCaller *caller);
 /* Has an abandoned call kept others waiting for too long? Then the owner closes the connection,
  * says lost, and connects again if that is wanted. */
 bool callsock_caller_wants_reset(const CallsockCaller *caller, int64_t now_ms);
+
+/* Is a request out, whose answer may come at any time? Also that of an abandoned call. */
+bool callsock_caller_is_awaiting(const CallsockCaller *caller);
 
 /* Calls queued or sent, not counting an abandoned one. */
 size_t callsock_caller_pending(const CallsockCaller *caller);

@@ -343,6 +343,178 @@ static void an_answer_that_nobody_asked_for_ends_the_connection(void **state)
     assert_int_equal(rig->n_accepted, 2);
 }
 
+static Reply twice(const char *first, size_t n_first, Span ghost)
+{
+    return (Reply){.answer = span_make(first, n_first), .raw = ghost};
+}
+
+/* Small ones are read at once; behind a large one the other is still in the system. */
+static void an_answer_too_many_does_not_reach_the_next_call(void **state)
+{
+    const size_t sizes[] = {strlen(TEXT("")), IO_STREAM_READ_BYTES + 1000};
+    const Span ghosts[] = {SPAN_INIT("\0\0\0\x37" TEXT("ghost")), SPAN_INIT("\0\0")};
+    Rig *rig = *state;
+    Asked asked[3];
+
+    assert_int_equal(strlen(TEXT("ghost")), 0x37);
+    rig_listen(rig);
+    rig_start(rig, SCHEMA);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(sizes) * TW_ARRAY_SIZE(ghosts); i++) {
+        size_t n = sizes[i / TW_ARRAY_SIZE(ghosts)];
+        size_t n_before = rig->n_accepted;
+        char *answer =
+            made_of("{\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"", "\"}]}}", n);
+
+        rig->n_plan = 0;
+        rig->at_plan = 0;
+        rig_plan(rig, twice(answer, n, ghosts[i % TW_ARRAY_SIZE(ghosts)]));
+        rig_plan(rig, ANSWER(TEXT("1")));
+        rig_plan(rig, ANSWER(TEXT("2")));
+        for (size_t k = 0; k < TW_ARRAY_SIZE(asked); k++) {
+            ask(&asked[k], rig, "add");
+        }
+        for (size_t k = 0; k < TW_ARRAY_SIZE(asked); k++) {
+            await(&asked[k]);
+        }
+        assert_int_equal(asked[0].kind, CALL_RESULT_TOOL);
+        assert_content(&asked[1], BLOCK("1"));
+        assert_content(&asked[2], BLOCK("2"));
+        assert_int_equal(rig->n_accepted - n_before, i == 0 ? 2 : 1);
+        for (size_t k = 0; k < TW_ARRAY_SIZE(asked); k++) {
+            asked_forget(&asked[k]);
+        }
+        free(answer);
+    }
+    assert_int_equal(rig->n_requests, 12);
+}
+
+/* Time passes, and the loop gets no turn. */
+static void let_time_pass(const Rig *rig)
+{
+    int64_t before_ms = io_loop_now_ms(rig->loop);
+
+    while (io_loop_now_ms(rig->loop) == before_ms) {
+        io_loop_update_now(rig->loop);
+    }
+}
+
+static void a_call_is_not_answered_by_what_came_before_it(void **state)
+{
+    Rig *rig = *state;
+    Asked asked;
+
+    rig_listen(rig);
+    rig_start(rig, SCHEMA);
+    rig_plan(rig, ANSWER(TEXT("1")));
+    rig_plan(rig, ANSWER(TEXT("2")));
+    rig_plan(rig, ANSWER(TEXT("3")));
+    ask_and_await(&asked, rig, "add");
+    asked_forget(&asked);
+    /* Not read yet. */
+    connection_reply(rig_connection(rig), ANSWER(TEXT("ghost")));
+    let_time_pass(rig);
+    ask_and_await(&asked, rig, "add");
+    assert_content(&asked, BLOCK("2"));
+    asked_forget(&asked);
+    assert_int_equal(rig->n_accepted, 2);
+}
+
+static void stop_loop(void *context)
+{
+    io_loop_stop(((Rig *)context)->loop);
+}
+
+static void nor_by_what_has_begun_to_come(void **state)
+{
+    Rig *rig = *state;
+    IoTimer *soon = NULL;
+    Asked asked;
+
+    rig_listen(rig);
+    rig_start(rig, SCHEMA);
+    rig_plan(rig, ANSWER(TEXT("1")));
+    rig_plan(rig, ANSWER(TEXT("2")));
+    ask_and_await(&asked, rig, "add");
+    asked_forget(&asked);
+    connection_reply(rig_connection(rig), RAW("\0\0"));
+    assert_int_equal(io_timer_new(&soon, rig->loop, false, stop_loop, rig), 0);
+    io_timer_start_at(soon, io_loop_now_ms(rig->loop) + 1);
+    rig_run(rig);
+    soon = io_timer_free(soon);
+    ask_and_await(&asked, rig, "add");
+    assert_content(&asked, BLOCK("2"));
+    asked_forget(&asked);
+    assert_int_equal(rig->n_accepted, 2);
+}
+
+#define LAST(text) ((Reply){.answer = SPAN_INIT(text), .closes = true})
+
+static void a_parent_may_close_after_each_answer_though_calls_wait(void **state)
+{
+    static const char *const arguments[] = {"{\"i\":0}", "{\"i\":1}", "{\"i\":2}", NULL};
+    Rig *rig = *state;
+    Asked asked[TW_ARRAY_SIZE(arguments)];
+
+    rig_listen(rig);
+    rig_start(rig, SCHEMA);
+    rig_plan(rig, LAST(TEXT("0")));
+    rig_plan(rig, LAST(TEXT("1")));
+    rig_plan(rig, LAST(TEXT("2")));
+    rig_plan(rig, LAST(TEXT("3")));
+    for (size_t i = 0; i < TW_ARRAY_SIZE(asked); i++) {
+        asked_init(&asked[i], rig);
+        asked_ask(&asked[i], "add", arguments[i], 0);
+    }
+    for (size_t i = 0; i < TW_ARRAY_SIZE(asked); i++) {
+        char content[64];
+
+        await(&asked[i]);
+        (void)snprintf(content, sizeof(content), "{\"type\":\"text\",\"text\":\"%zu\"}", i);
+        assert_content(&asked[i], content);
+        asked_forget(&asked[i]);
+    }
+    assert_requests(
+        rig,
+        "{\"method\":\"call_tool\",\"params\":{\"name\":\"add\",\"arguments\":{\"i\":0}}}\n"
+        "{\"method\":\"call_tool\",\"params\":{\"name\":\"add\",\"arguments\":{\"i\":1}}}\n"
+        "{\"method\":\"call_tool\",\"params\":{\"name\":\"add\",\"arguments\":{\"i\":2}}}\n" ASKED(
+            "add") "\n");
+    assert_int_equal(rig->n_accepted, 4);
+}
+
+/* In the same millisecond nobody looks whether the parent has gone: the write tells. */
+static void a_call_that_did_not_leave_keeps_its_arguments(void **state)
+{
+    Rig *rig = *state;
+    size_t n_unlooked = 0;
+    Asked asked;
+
+    rig_listen(rig);
+    rig_start(rig, SCHEMA);
+    asked_init(&asked, rig);
+    while (n_unlooked == 0 && rig->n_accepted + 1 < RIG_CONNECTIONS) {
+        rig->n_plan = 0;
+        rig->at_plan = 0;
+        rig->requests.n = 0;
+        rig_plan(rig, ANSWER(TEXT("1")));
+        rig_plan(rig, ANSWER(TEXT("2")));
+        for (size_t i = 0; i < 2; i++) {
+            asked.n_finished = 0;
+            asked_ask(&asked, "add", i == 0 ? "{\"i\":0}" : "{\"i\":1}", 0);
+            n_unlooked += i == 1 && asked.call.arguments.node != NULL ? 1 : 0;
+            await(&asked);
+            connection_close(rig_connection(rig));
+        }
+        assert_content(&asked, BLOCK("2"));
+        assert_requests(rig, "{\"method\":\"call_tool\",\"params\":{\"name\":\"add\",\"arguments\":"
+                             "{\"i\":0}}}\n{\"method\":\"call_tool\",\"params\":{\"name\":\"add\","
+                             "\"arguments\":{\"i\":1}}}\n");
+        let_time_pass(rig);
+    }
+    assert_true(n_unlooked > 0);
+    asked_forget(&asked);
+}
+
 static void a_loss_fails_the_call_that_was_sent_and_serves_the_queue(void **state)
 {
     Rig *rig = *state;
@@ -387,7 +559,6 @@ static void a_parent_may_close_between_two_calls(void **state)
 static void a_call_is_not_wasted_on_a_connection_that_has_just_gone(void **state)
 {
     Rig *rig = *state;
-    int64_t before_ms;
     Asked asked;
 
     rig_listen(rig);
@@ -397,10 +568,7 @@ static void a_call_is_not_wasted_on_a_connection_that_has_just_gone(void **state
     ask_and_await(&asked, rig, "add");
     asked_forget(&asked);
     connection_close(rig_connection(rig));
-    before_ms = io_loop_now_ms(rig->loop);
-    while (io_loop_now_ms(rig->loop) == before_ms) {
-        io_loop_update_now(rig->loop); /* time passes, and the loop gets no turn */
-    }
+    let_time_pass(rig);
     ask_and_await(&asked, rig, "add");
     assert_content(&asked, BLOCK("2"));
     asked_forget(&asked);
@@ -438,6 +606,58 @@ static int plain_listen(const Rig *rig, int backlog)
     return fd;
 }
 
+/* One whose end has the parent say more. */
+typedef struct Haunted {
+    Asked asked; /* first */
+    int fd;
+    Span ghost;
+} Haunted;
+
+static void say_more(Asked *asked)
+{
+    const Haunted *haunted = (const Haunted *)asked;
+
+    assert_int_equal(write(haunted->fd, haunted->ghost.p, haunted->ghost.n), haunted->ghost.n);
+}
+
+/* The parent has stopped reading, and the next request has failed to leave. */
+static void a_request_that_did_not_leave_has_no_answer(void **state)
+{
+    static const char answer[] = "\0\0\0\x33" TEXT("1");
+    const Span ghosts[] = {SPAN_INIT("\0\0\0\x37" TEXT("ghost")), SPAN_INIT("\xFF\xFF\xFF\xFF")};
+    Rig *rig = *state;
+    int listening = plain_listen(rig, 4);
+
+    rig_start(rig, SCHEMA);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(ghosts); i++) {
+        Haunted first = {.ghost = ghosts[i]};
+        Asked second;
+
+        asked_init(&first.asked, rig);
+        first.asked.then = say_more;
+        asked_ask(&first.asked, "add", NULL, 0);
+        ask(&second, rig, "sub");
+        first.fd = accept(listening, NULL, NULL);
+        assert_true(first.fd >= 0);
+        assert_int_equal(shutdown(first.fd, SHUT_RD), 0);
+        assert_int_equal(write(first.fd, answer, sizeof(answer) - 1), sizeof(answer) - 1);
+        await(&first.asked);
+        assert_content(&first.asked, BLOCK("1"));
+        rig_run_to_line(rig, i == 0 ? "what came is no answer" : "an answer over the limit");
+        (void)close(first.fd);
+        rig_plan(rig, ANSWER(TEXT("2")));
+        rig_accept(rig, accept(listening, NULL, NULL));
+        await(&second);
+        assert_content(&second, BLOCK("2"));
+        asked_forget(&first.asked);
+        asked_forget(&second);
+        connection_close(rig_connection(rig));
+        let_time_pass(rig);
+    }
+    assert_requests(rig, ASKED("sub") "\n" ASKED("sub") "\n");
+    (void)close(listening);
+}
+
 static void a_socket_that_a_dead_parent_left_is_explained(void **state)
 {
     Rig *rig = *state;
@@ -466,7 +686,9 @@ static void a_parent_of_another_user_is_not_talked_to(void **state)
     assert_int_equal(seteuid(0), 0);
     rig_start(rig, SCHEMA);
     ask(&asked, rig, "add");
-    assert_failed(&asked, CALL_ERROR_UNAVAILABLE, "another user (uid 65534)");
+    assert_failed(&asked, CALL_ERROR_UNAVAILABLE, "refused to talk to the parent at ");
+    assert_holds(&asked.message, "another user (uid 65534), and only parents of this user (uid 0)");
+    assert_false(rig_holds(bytes_span(&asked.message), "start "));
     asked_forget(&asked);
     (void)close(fd);
 }
@@ -794,10 +1016,16 @@ int main(void)
         RIG_TEST(a_silent_connection_gives_the_memory_of_a_large_answer_back),
         RIG_TEST(every_mischief_fails_one_call_and_the_next_one_works),
         RIG_TEST(an_answer_that_nobody_asked_for_ends_the_connection),
+        RIG_TEST(an_answer_too_many_does_not_reach_the_next_call),
+        RIG_TEST(a_call_is_not_answered_by_what_came_before_it),
+        RIG_TEST(nor_by_what_has_begun_to_come),
+        RIG_TEST(a_parent_may_close_after_each_answer_though_calls_wait),
+        RIG_TEST(a_call_that_did_not_leave_keeps_its_arguments),
         RIG_TEST(a_loss_fails_the_call_that_was_sent_and_serves_the_queue),
         RIG_TEST(a_parent_may_close_between_two_calls),
         RIG_TEST(a_call_is_not_wasted_on_a_connection_that_has_just_gone),
         RIG_TEST(a_parent_that_is_not_there_may_come_later),
+        RIG_TEST(a_request_that_did_not_leave_has_no_answer),
         RIG_TEST(a_socket_that_a_dead_parent_left_is_explained),
         RIG_TEST(a_parent_of_another_user_is_not_talked_to),
         RIG_TEST(a_full_backlog_is_tried_again),

@@ -10,15 +10,17 @@ typedef struct End {
     size_t n_settled;
     size_t n_ended;
     uint32_t declared;
-    bool closes; /* at the first message */
+    size_t n_more; /* messages with something behind them */
+    bool closes;   /* at the first message */
     bool reopens;
     Bytes why;
 } End;
 
-static void end_message(void *context, Span message)
+static void end_message(void *context, Span message, bool has_more)
 {
     End *end = context;
 
+    end->n_more += has_more ? 1 : 0;
     assert_int_equal(bytes_append_span(&end->messages, message), 0);
     assert_int_equal(bytes_append_byte(&end->messages, '\n'), 0);
     if (end->closes) {
@@ -114,6 +116,55 @@ static void messages_go_out_and_come_in(void **state)
     rig_run(rig);
     assert_bytes(&end.messages, "one\ntwo\n");
     assert_int_equal(end.n_settled, 1); /* for both */
+    assert_int_equal(end.n_more, 1);
+    end_deinit(&end);
+}
+
+/* Reading ends where it ends, so that what follows is still in the system. */
+static void what_lies_behind_a_large_message_is_seen(void **state)
+{
+    Rig *rig = *state;
+    size_t n = IO_STREAM_READ_BYTES + 1000;
+    char *text = malloc(n);
+    End end;
+
+    assert_non_null(text);
+    memset(text, 'x', n);
+    end_init(&end, rig);
+    end_open(&end);
+    connection_reply(rig_connection(rig), (Reply){.answer = span_make(text, n)});
+    while (end.messages.n == 0) {
+        rig_run(rig);
+    }
+    assert_int_equal(end.n_more, 0);
+    bytes_clear(&end.messages);
+    connection_reply(rig_connection(rig),
+                     (Reply){.answer = span_make(text, n), .raw = SPAN_INIT("\0")});
+    while (end.messages.n == 0) {
+        rig_run(rig);
+    }
+    assert_int_equal(end.n_more, 1);
+    end_deinit(&end);
+    free(text);
+}
+
+static void what_nobody_asked_for_is_seen_before_and_after_it_is_read(void **state)
+{
+    Rig *rig = *state;
+    End end;
+
+    end_init(&end, rig);
+    end_open(&end);
+    assert_false(parent_wire_has_stirred(&end.wire));
+    connection_reply(rig_connection(rig), RAW("\0"));
+    assert_true(parent_wire_has_stirred(&end.wire));
+    assert_false(parent_wire_has_hung_up(&end.wire));
+    assert_false(parent_wire_has_begun(&end.wire));
+    rig_run(rig);
+    assert_true(parent_wire_has_begun(&end.wire));
+    assert_false(parent_wire_has_stirred(&end.wire));
+    connection_close(rig_connection(rig));
+    assert_true(parent_wire_has_stirred(&end.wire));
     end_deinit(&end);
 }
 
@@ -212,6 +263,84 @@ static void a_length_over_the_limit_is_told_before_the_message_comes(void **stat
     rig_run(rig);
     assert_int_equal(end.declared, LIMIT_CALLSOCK_MESSAGE_BYTES + 1);
     end_deinit(&end);
+}
+
+static int end_put_lent(End *end, Span lent);
+
+/* The parent has closed; one message with a lent part, one without. */
+static void a_message_of_which_nothing_left_is_told_apart(void **state)
+{
+    Rig *rig = *state;
+    const CallsockSink *sink;
+    Bytes *bytes;
+    End end;
+
+    end_init(&end, rig);
+    sink = &end.wire.sink;
+    for (int lends = 0; lends < 2; lends++) {
+        assert_false(parent_wire_is_unsent(&end.wire));
+        end_open(&end);
+        assert_false(parent_wire_is_unsent(&end.wire));
+        assert_int_equal(sink->begin(sink->context, &bytes), 0);
+        sink->abort(sink->context);
+        assert_false(parent_wire_is_unsent(&end.wire));
+        connection_close(rig_connection(rig));
+        if (lends != 0) {
+            assert_int_equal(end_put_lent(&end, SPAN("lent")), 0);
+        } else {
+            end_put(&end, "late");
+        }
+        assert_true(parent_wire_is_unsent(&end.wire));
+        rig_run(rig);
+        assert_int_equal(end.n_ended, 1 + lends);
+    }
+    assert_bytes(&end.why, "Broken pipeBroken pipe");
+    end_deinit(&end);
+}
+
+typedef struct Draining {
+    const End *end;
+    size_t n_pending; /* the loop stops when there is less to write */
+} Draining;
+
+static void stop_if_less_is_pending(void *context)
+{
+    const Draining *draining = context;
+
+    if (len32_writer_pending(&draining->end->wire.writer) < draining->n_pending) {
+        io_loop_stop(draining->end->rig->loop);
+    }
+}
+
+/* What the first left behind is not the second's. */
+static void the_rest_of_the_last_message_is_not_the_next(void **state)
+{
+    enum {
+        N = 3 * 1024 * 1024 /* more than a socket holds */
+    };
+    Rig *rig = *state;
+    char *text = calloc(1, N + 1);
+    IoBeforeWait *hook = NULL;
+    Draining draining;
+    End end;
+
+    assert_non_null(text);
+    memset(text, 'x', N);
+    end_init(&end, rig);
+    end_open(&end);
+    end_put(&end, text);
+    assert_false(parent_wire_is_unsent(&end.wire));
+    end_put(&end, "behind");
+    draining = (Draining){.end = &end, .n_pending = len32_writer_pending(&end.wire.writer)};
+    assert_int_equal(io_before_wait_new(&hook, rig->loop, stop_if_less_is_pending, &draining), 0);
+    rig_run(rig);
+    hook = io_before_wait_free(hook);
+    assert_true(parent_wire_is_unsent(&end.wire));
+    rig->stop_at_request = 3;
+    rig_run(rig);
+    assert_false(parent_wire_is_unsent(&end.wire));
+    end_deinit(&end);
+    free(text);
 }
 
 static void memory_of_large_messages_is_given_back(void **state)
@@ -345,6 +474,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         RIG_TEST(messages_go_out_and_come_in),
+        RIG_TEST(what_lies_behind_a_large_message_is_seen),
+        RIG_TEST(what_nobody_asked_for_is_seen_before_and_after_it_is_read),
+        RIG_TEST(a_message_of_which_nothing_left_is_told_apart),
+        RIG_TEST(the_rest_of_the_last_message_is_not_the_next),
         RIG_TEST(a_message_that_was_aborted_is_not_sent),
         RIG_TEST(a_wire_that_is_closed_inside_tells_nothing_more),
         RIG_TEST(what_the_last_connection_sent_is_not_told_on_the_next),

@@ -127,11 +127,11 @@ static void an_end_that_leads_to_the_next_call_keeps_the_order(void **state)
     rig_submit(&rig, &rig.asked[0], "a");
     rig_submit(&rig, &rig.asked[1], "b");
     assert_sent(&rig.sink, REQUEST("a"));
-    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), 0), 0);
+    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), false, 0), 0);
     assert_sent(&rig.sink, REQUEST("b"));
-    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), 0), 0);
+    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), false, 0), 0);
     assert_sent(&rig.sink, REQUEST("next"));
-    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), 0), 0);
+    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), false, 0), 0);
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(rig.asked[i].n_ended, 1);
         assert_int_equal(rig.asked[i].kind, CALL_RESULT_TOOL);
@@ -148,9 +148,9 @@ static void the_same_call_may_come_again_from_its_end(void **state)
     rig_open_connected(&rig);
     rig.asked[0].again = true;
     rig_submit(&rig, &rig.asked[0], "a");
-    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), 0), 0);
+    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), false, 0), 0);
     assert_sent(&rig.sink, REQUEST("a") REQUEST("again"));
-    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), 0), 0);
+    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), false, 0), 0);
     assert_int_equal(rig.asked[0].n_ended, 2);
     rig_close(&rig);
 }
@@ -296,7 +296,7 @@ static void a_request_that_the_sink_has_no_room_for_fails_and_the_next_is_sent(v
     assert_sent(&rig.sink, REQUEST("a"));
     assert_int_equal(callsock_caller_error(rig.caller), 0);
     /* Nor does it begin one. */
-    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), 0), 0);
+    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), false, 0), 0);
     rig.sink.begin_fails = 1;
     rig_submit(&rig, &rig.asked[2], "a");
     assert_int_equal(rig.asked[2].error, CALL_ERROR_TOO_LARGE);
@@ -324,7 +324,7 @@ static void a_failure_to_send_ends_the_connection_and_spares_the_queue(void **st
     rig_submit(&rig, &rig.asked[3], "c");
     assert_int_equal(rig.sink.n_sent, 0);
     assert_false(callsock_caller_wants_connection(rig.caller));
-    callsock_caller_lost(rig.caller, SPAN_NULL);
+    callsock_caller_lost(rig.caller, SPAN_NULL, false);
     assert_int_equal(callsock_caller_error(rig.caller), 0);
     assert_true(callsock_caller_wants_connection(rig.caller));
     assert_int_equal(callsock_caller_pending(rig.caller), 3);
@@ -360,15 +360,17 @@ static void an_answer_that_breaks_the_protocol_stops_sending(void **state)
     rig.asked[0].then_submit = &rig.asked[1];
     rig_submit(&rig, &rig.asked[0], "a");
     test_sink_clear(&rig.sink);
-    assert_int_equal(callsock_caller_receive(rig.caller, SPAN("[]"), 0), CALLSOCK_E_PROTOCOL);
+    assert_int_equal(callsock_caller_receive(rig.caller, SPAN("[]"), false, 0),
+                     CALLSOCK_E_PROTOCOL);
     assert_ended(&rig.asked[0], CALL_ERROR_BAD_RESULT,
                  "the parent at /run/p.sock did not answer with a message: Invalid message at byte "
                  "0: expected an object, got array; the call may have been done: check before "
                  "calling again");
     assert_int_equal(rig.sink.n_sent, 0);
     /* Nothing was asked of what comes now. */
-    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), 0), CALLSOCK_E_PROTOCOL);
-    callsock_caller_lost(rig.caller, SPAN_NULL);
+    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), false, 0),
+                     CALLSOCK_E_PROTOCOL);
+    callsock_caller_lost(rig.caller, SPAN_NULL, false);
     assert_int_equal(rig.asked[0].n_ended, 1);
     callsock_caller_connected(rig.caller, 0);
     assert_sent(&rig.sink, REQUEST("next"));
@@ -381,11 +383,12 @@ static void an_answer_to_nothing_stops_sending_too(void **state)
 
     (void)state;
     rig_open_connected(&rig);
-    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), 0), CALLSOCK_E_PROTOCOL);
+    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), false, 0),
+                     CALLSOCK_E_PROTOCOL);
     rig_submit(&rig, &rig.asked[0], "a");
     assert_int_equal(rig.sink.n_sent, 0);
     assert_false(callsock_caller_wants_connection(rig.caller));
-    callsock_caller_lost(rig.caller, SPAN_NULL);
+    callsock_caller_lost(rig.caller, SPAN_NULL, false);
     assert_true(callsock_caller_wants_connection(rig.caller));
     rig_close(&rig);
 }
@@ -398,7 +401,7 @@ static void an_abandoned_answer_that_is_none_still_breaks_the_protocol(void **st
     rig_open_connected(&rig);
     rig_submit(&rig, &rig.asked[0], "a");
     callsock_caller_cancel(rig.caller, &rig.asked[0].call, 0);
-    assert_int_equal(callsock_caller_receive(rig.caller, SPAN("{"), 0), CALLSOCK_E_PROTOCOL);
+    assert_int_equal(callsock_caller_receive(rig.caller, SPAN("{"), false, 0), CALLSOCK_E_PROTOCOL);
     assert_int_equal(rig.asked[0].n_ended, 0);
     rig_close(&rig);
 }
@@ -443,9 +446,9 @@ static void calls_in_a_row_allocate_nothing(void **state)
             rig_submit(&rig, &rig.asked[k], "a");
         }
         for (size_t k = 0; k < N_CALLS; k++) {
-            assert_int_equal(
-                callsock_caller_receive(rig.caller, k % 2 == 0 ? SPAN(ANSWER) : SPAN(pretty), 0),
-                0);
+            assert_int_equal(callsock_caller_receive(
+                                 rig.caller, k % 2 == 0 ? SPAN(ANSWER) : SPAN(pretty), false, 0),
+                             0);
         }
         test_sink_clear(&rig.sink);
     }
@@ -490,12 +493,12 @@ static int call_twice(void *context)
         for (size_t i = 0; i < 2; i++) {
             rig_submit(rig, &rig->asked[i], "a");
             if (rig->asked[i].n_ended == 0) {
-                assert_int_equal(callsock_caller_receive(rig->caller, SPAN(ANSWER), 0), 0);
+                assert_int_equal(callsock_caller_receive(rig->caller, SPAN(ANSWER), false, 0), 0);
             }
             assert_int_equal(rig->asked[i].n_ended, 1);
             n_failed += rig->asked[i].kind == CALL_RESULT_ERROR ? 1 : 0;
             if (callsock_caller_error(rig->caller) != 0) {
-                callsock_caller_lost(rig->caller, SPAN_NULL);
+                callsock_caller_lost(rig->caller, SPAN_NULL, false);
                 callsock_caller_connected(rig->caller, 0);
             }
         }
@@ -529,13 +532,15 @@ static void the_next_request_leaves_before_the_answer_is_handed_on(void **state)
         rig_submit(&rig, &rig.asked[0], "a");
         rig_submit(&rig, &rig.asked[1], "b");
         assert_int_equal(rig.sink.n_flushed, 0);
-        assert_int_equal(callsock_caller_receive(rig.caller, span_from_str(answers[i]), 0), 0);
+        assert_int_equal(callsock_caller_receive(rig.caller, span_from_str(answers[i]), false, 0),
+                         0);
         assert_int_equal(rig.asked[0].n_ended, 1);
         assert_int_equal(rig.asked[0].n_flushed, 2);
         assert_sent(&rig.sink, REQUEST("a") REQUEST("b"));
         /* Nobody waits: there is nothing to hurry. */
         rig.sink.n_flushed = 77;
-        assert_int_equal(callsock_caller_receive(rig.caller, span_from_str(answers[i]), 0), 0);
+        assert_int_equal(callsock_caller_receive(rig.caller, span_from_str(answers[i]), false, 0),
+                         0);
         assert_int_equal(rig.asked[1].n_flushed, 77);
         rig_close(&rig);
     }
@@ -550,7 +555,7 @@ static void nothing_is_sent_behind_an_answer_that_breaks_the_protocol(void **sta
     test_sink_lend(&rig.sink);
     rig_submit(&rig, &rig.asked[0], "a");
     rig_submit(&rig, &rig.asked[1], "b");
-    assert_int_equal(callsock_caller_receive(rig.caller, SPAN("no answer"), 0),
+    assert_int_equal(callsock_caller_receive(rig.caller, SPAN("no answer"), false, 0),
                      CALLSOCK_E_PROTOCOL);
     assert_int_equal(rig.asked[0].n_ended, 1);
     assert_int_equal(rig.asked[1].n_ended, 0);
@@ -572,7 +577,7 @@ static void an_end_may_cancel_the_call_whose_answer_has_come(void **state)
     rig_submit(&rig, &rig.asked[0], "a");
     rig_submit(&rig, &rig.asked[1], "b");
     rig.sink.commit_fails = 1;
-    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), 0), 0);
+    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), false, 0), 0);
     assert_int_equal(rig.asked[1].n_ended, 1);
     assert_int_equal(rig.asked[0].n_ended, 0);
     assert_null(rig.asked[0].call.provider_data);
@@ -581,13 +586,13 @@ static void an_end_may_cancel_the_call_whose_answer_has_come(void **state)
     rig.sink.commit_fails = 0;
     test_sink_clear(&rig.sink);
     rig_submit(&rig, &rig.asked[2], "c");
-    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), 0), 0);
+    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), false, 0), 0);
     assert_int_equal(rig.asked[2].n_ended, 1);
     assert_sent(&rig.sink, REQUEST("c"));
     rig_close(&rig);
 }
 
-static void arguments_are_taken_when_they_are_sent(void **state)
+static void arguments_are_taken_when_the_system_has_taken_them(void **state)
 {
     Rig rig;
 
@@ -596,17 +601,47 @@ static void arguments_are_taken_when_they_are_sent(void **state)
     rig_submit(&rig, &rig.asked[0], "a");
     rig_submit(&rig, &rig.asked[1], "b");
     assert_false(rig.asked[0].call.took_arguments);
+    callsock_caller_taken(rig.caller); /* nothing is out */
     callsock_caller_connected(rig.caller, 0);
+    assert_false(rig.asked[0].call.took_arguments);
+    callsock_caller_taken(rig.caller);
     assert_true(rig.asked[0].call.took_arguments);
     assert_false(rig.asked[1].call.took_arguments);
-    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), 0), 0);
+    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), false, 0), 0);
+    assert_false(rig.asked[1].call.took_arguments);
+    callsock_caller_taken(rig.caller);
     assert_true(rig.asked[1].call.took_arguments);
     /* Not by one that the sink has no room for. */
     rig.sink.commit_fails = 1;
     rig_submit(&rig, &rig.asked[2], "c");
-    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), 0), 0);
+    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), false, 0), 0);
     assert_int_equal(rig.asked[2].n_ended, 1);
     assert_false(rig.asked[2].call.took_arguments);
+    rig_close(&rig);
+}
+
+/* Its end leads to another call, which must not be sent either. */
+static void nothing_is_sent_behind_an_answer_with_more_behind_it(void **state)
+{
+    Rig rig;
+
+    (void)state;
+    rig_open_connected(&rig);
+    test_sink_lend(&rig.sink);
+    rig.asked[0].then_submit = &rig.asked[2];
+    rig_submit(&rig, &rig.asked[0], "a");
+    rig_submit(&rig, &rig.asked[1], "b");
+    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), true, 0),
+                     CALLSOCK_E_PROTOCOL);
+    assert_int_equal(rig.asked[0].n_ended, 1);
+    assert_int_equal(rig.asked[0].kind, CALL_RESULT_TOOL);
+    assert_false(callsock_caller_is_awaiting(rig.caller));
+    assert_sent(&rig.sink, REQUEST("a"));
+    callsock_caller_lost(rig.caller, SPAN_NULL, false);
+    assert_int_equal(callsock_caller_pending(rig.caller), 2);
+    callsock_caller_connected(rig.caller, 0);
+    assert_true(callsock_caller_is_awaiting(rig.caller));
+    assert_sent(&rig.sink, REQUEST("b"));
     rig_close(&rig);
 }
 
@@ -622,6 +657,26 @@ static JsonValue make_arguments(Arena *arena, size_t n)
     memcpy(text + n - 2, "\"}", 2);
     assert_int_equal(json_parse(&doc, arena, text, n, NULL, NULL), 0);
     return json_root(&doc);
+}
+
+static void a_call_whose_arguments_are_gone_is_not_sent_again(void **state)
+{
+    Arena arena;
+    Rig rig;
+
+    (void)state;
+    arena_init(&arena, SIZE_MAX);
+    rig_open_connected(&rig);
+    rig.asked[0].call.arguments = make_arguments(&arena, 20);
+    rig_submit(&rig, &rig.asked[0], "a");
+    rig.asked[0].call.arguments = JSON_VALUE_NULL;
+    callsock_caller_lost(rig.caller, SPAN("Broken pipe"), true);
+    assert_ended(&rig.asked[0], CALL_ERROR_UNAVAILABLE,
+                 "the call could not be sent to the parent at /run/p.sock (Broken pipe); it has "
+                 "not run: call again");
+    assert_false(callsock_caller_wants_connection(rig.caller));
+    rig_close(&rig);
+    arena_deinit(&arena);
 }
 
 static void large_arguments_are_lent_within_the_limit(void **state)
@@ -645,7 +700,7 @@ static void large_arguments_are_lent_within_the_limit(void **state)
         for (size_t i = 0; i < 3; i++) {
             rig_submit(&rig, &rig.asked[i], "a");
             if (i < 2) {
-                assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), 0), 0);
+                assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), false, 0), 0);
             }
         }
         assert_int_equal(rig.asked[1].kind, CALL_RESULT_TOOL);
@@ -682,7 +737,9 @@ int main(void)
         cmocka_unit_test(the_next_request_leaves_before_the_answer_is_handed_on),
         cmocka_unit_test(nothing_is_sent_behind_an_answer_that_breaks_the_protocol),
         cmocka_unit_test(an_end_may_cancel_the_call_whose_answer_has_come),
-        cmocka_unit_test(arguments_are_taken_when_they_are_sent),
+        cmocka_unit_test(arguments_are_taken_when_the_system_has_taken_them),
+        cmocka_unit_test(nothing_is_sent_behind_an_answer_with_more_behind_it),
+        cmocka_unit_test(a_call_whose_arguments_are_gone_is_not_sent_again),
         cmocka_unit_test(large_arguments_are_lent_within_the_limit),
     };
 

@@ -128,7 +128,8 @@ static void serve(Player *player)
             player->is_useless = true;
             return;
         }
-        r = callsock_caller_receive(player->caller, message, player->now_ms);
+        r = callsock_caller_receive(player->caller, message, inq_unread(&player->wire.in.in).n > 0,
+                                    player->now_ms);
         assert_in_range(r, 0, CALLSOCK_E_PROTOCOL);
         player->is_useless = r == CALLSOCK_E_PROTOCOL;
     }
@@ -213,12 +214,33 @@ static void cmd_unreachable(Player *player, const char *words)
     callsock_caller_unreachable(player->caller, span_from_str(words));
 }
 
-static void cmd_lost(Player *player, const char *words)
+static void cmd_refused(Player *player, const char *words)
+{
+    assert_true(callsock_caller_wants_connection(player->caller));
+    callsock_caller_refused(player->caller, span_from_str(words));
+}
+
+static void lose(Player *player, const char *words, bool is_unsent)
 {
     assert_true(player->is_connected);
     player->is_connected = false;
     player->is_useless = false;
-    callsock_caller_lost(player->caller, span_from_str(words));
+    callsock_caller_lost(player->caller, span_from_str(words), is_unsent);
+}
+
+static void cmd_lost(Player *player, const char *words)
+{
+    lose(player, words, false);
+}
+
+static void cmd_unsent(Player *player, const char *words)
+{
+    lose(player, words, true);
+}
+
+static void cmd_first(Player *player, const char *words)
+{
+    wire_feed_message(&player->wire, words, strlen(words));
 }
 
 static void cmd_raw(Player *player, const char *words)
@@ -293,7 +315,10 @@ static const struct {
     {"cancel", cmd_cancel},           /* TAG */
     {"connected", cmd_connected},     /* as was wanted */
     {"unreachable", cmd_unreachable}, /* WHY */
+    {"refused", cmd_refused},         /* WHY */
     {"lost", cmd_lost},               /* [WHY] */
+    {"unsent", cmd_unsent},           /* [WHY]: lost before anything of the request left */
+    {"first", cmd_first},             /* MESSAGE: arrives together with what comes next */
     {"raw", cmd_raw},                 /* HEX…: these bytes arrive */
     {"header", cmd_header},           /* N: a length arrives, and nothing behind it */
     {"answer", cmd_answer},           /* N: a good answer of so many bytes arrives */
