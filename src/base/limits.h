@@ -110,6 +110,16 @@
 /* Pipe message; equality passes. */
 #define LIMIT_PIPE_MESSAGE_BYTES 16777216
 
+/* Keep-alive of the pipe, both ways; attempts of an add-in to connect: 1, 2, 4… s, 30 at most. */
+#define LIMIT_PIPE_PING_MS      30000
+#define LIMIT_PIPE_PONG_MS      10000
+#define LIMIT_PIPE_RETRY_MS     1000
+#define LIMIT_PIPE_RETRY_MAX_MS 30000
+
+/* Calls that one add-in runs at once, and that wait in it. */
+#define LIMIT_PIPE_CALLS   128
+#define LIMIT_PIPE_WAITING 1024
+
 /* Call-socket message; equality passes. */
 #define LIMIT_CALLSOCK_MESSAGE_BYTES 10485760
 

@@ -1,0 +1,119 @@
+/* dialect/pipe/message.h: the messages of the pipe, read and written.
+ *
+ * A hub and an application's add-in exchange them, each one frame (frame/len32.h, little-endian) of
+ * at most LIMIT_PIPE_MESSAGE_BYTES:
+ *
+ *     {"id":UUID,"type":"tool_call","timestamp":"2025-01-15T10:30:00.000Z","payload":{…}}
+ *
+ *     tool_call     {"tool_name","args"}                                         hub → add-in
+ *     tool_result   {"call_id","success","data","error","duration_ms"}           add-in → hub
+ *     ping, pong    {}                                                           both
+ *     error         {"code","message"[,"call_id"]}                               both
+ *
+ * What is sent has all four members, in this order, and nothing else. What is accepted: any RFC
+ * 3339 timestamp (or none that can be read: it decides nothing), further members, a missing payload
+ * of ping and pong, a missing id except of a call, results without data, error or duration, without
+ * success beside an error, `error` as an object, a string or anything else, and an `error` message
+ * that lacks anything. null counts as absent. Data and arguments are spliced. Performs no I/O; time
+ * and ids are given. Thread: any.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/bytes.h"
+#include "base/diag.h"
+#include "base/span.h"
+#include "base/uuid.h"
+#include "call/result.h"
+#include "json/json.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The tool that tells what else an add-in offers; without arguments. */
+#define PIPE_LIST_TOOLS "toolwire.list_tools"
+
+/* Codes of the document and of the real ends; an application has its own. */
+#define PIPE_CODE_TOO_LARGE     "PIPE_MESSAGE_TOO_LARGE"
+#define PIPE_CODE_TIMEOUT       "PIPE_TIMEOUT"
+#define PIPE_CODE_DISCONNECTED  "PIPE_DISCONNECTED"
+#define PIPE_CODE_NOT_AVAILABLE "ADAPTER_NOT_AVAILABLE"
+#define PIPE_CODE_NOT_FOUND     "TOOL_NOT_FOUND"
+#define PIPE_CODE_INVALID       "SCHEMA_VALIDATION_FAILED"
+#define PIPE_CODE_HANDLER       "HANDLER_ERROR"
+#define PIPE_CODE_PROTOCOL      "PIPE_PROTOCOL_ERROR" /* ours: no message of this protocol */
+
+enum {
+    PIPE_E_PROTOCOL = 1, /* not JSON, no object, no type: say why and close */
+    PIPE_E_VALUE,        /* a message of a known type whose members are wrong: say why, go on */
+    PIPE_E_UNKNOWN,      /* a type that nobody knows: say why if it has an id, go on */
+};
+
+typedef enum PipeType {
+    PIPE_TOOL_CALL,
+    PIPE_TOOL_RESULT,
+    PIPE_PING,
+    PIPE_PONG,
+    PIPE_ERROR,
+    PIPE_N_TYPES
+} PipeType;
+
+typedef struct PipeMessage {
+    PipeType type;
+    Span id;             /* decoded; empty if absent (only a call needs it) */
+    Span tool_name;      /* call */
+    JsonValue args;      /* call: an object; node NULL if absent or null */
+    Span call_id;        /* result, error; empty if absent */
+    bool success;        /* result; false of all else */
+    JsonValue data;      /* result; node NULL if absent or null */
+    Span code;           /* error, and a result's error; empty if absent */
+    Span message;        /* likewise */
+    JsonValue error;     /* a result's error as it came; node NULL if absent or null */
+    int64_t duration_ms; /* result, without its fraction; -1 if absent */
+} PipeMessage;
+
+/* Borrows message for as long as *ret is used. With PIPE_E_VALUE and PIPE_E_UNKNOWN, ret->id and
+ * ret->call_id are set as far as they can be read (with VALUE the type, too), and the Diag names
+ * the field, with PROTOCOL the byte or the field. 0, -ENOMEM, PIPE_E_*. */
+int pipe_message_read(PipeMessage *ret, Arena *arena, Span message, Diag *reterr_diag);
+
+/* What every message says about itself. unix_ms: wall clock. */
+typedef struct PipeHead {
+    char id[UUID_SIZE];
+    int64_t unix_ms;
+} PipeHead;
+
+/* Append one message each. 0, -ENOMEM, BYTES_E_FULL; on failure out is as it was. */
+int pipe_write_call(Bytes *out, const PipeHead *head, Span tool_name, JsonValue args);
+
+/* The same, but large arguments are lent (base/bytes.h): then *ret_lent, which comes empty, says
+ * which. ret_lent may be NULL. */
+int pipe_write_call_lent(Bytes *out, const PipeHead *head, Span tool_name, JsonValue args,
+                         BytesLent *ret_lent);
+int pipe_write_ping(Bytes *out, const PipeHead *head);
+int pipe_write_pong(Bytes *out, const PipeHead *head);
+
+/* code and message: text; call_id may be empty. */
+int pipe_write_error(Bytes *out, const PipeHead *head, Span code, Span message, Span call_id);
+
+/* The answer to a call of tool_name: of a tool's result that is no error a success, whose data is
+ * the structured content, else {"content":[…]}; otherwise success false with {"code","message"} by
+ * the table in result_write.c. CALL_ERROR_UNKNOWN_TOOL is an `error` message, as the document has
+ * it. */
+int pipe_write_result(Bytes *out, const PipeHead *head, Span call_id, Span tool_name,
+                      const CallResult *result, int64_t duration_ms);
+
+/* The same, but a large part may be lent, as above. */
+int pipe_write_result_lent(Bytes *out, const PipeHead *head, Span call_id, Span tool_name,
+                           const CallResult *result, int64_t duration_ms, BytesLent *ret_lent);
+
+/* Reads a result or an error message as the result of a call, a tool's result in every case: data
+ * as structured content (an object; anything else under "result") and as text (a string as it is,
+ * anything else as JSON), and in `_meta` the peer's duration_ms beside ours (waited_ms). Failed:
+ * is_error, text "CODE: message", structured {"error":{"code","message",…}}, with whatever else the
+ * peer's error says, and "data" beside it if there is any; without a code it is HANDLER_ERROR.
+ * Borrows what message borrows; what is built is in the arena. 0, -ENOMEM. */
+int pipe_result_read(CallResult *ret, Arena *arena, const PipeMessage *message, int64_t waited_ms);
+
+/* The same for failures of our own: no peer, lost, too large. */
+int pipe_result_fail(CallResult *ret, Arena *arena, const char *code, Span message);

@@ -1,0 +1,319 @@
+#include "dialect/pipe/message.h"
+
+#include "base/compiler.h"
+#include "base/error.h"
+#include "dialect/pipe/message_internal.h"
+
+/* The names of a result's members, brackets and commas, and the number at its end. */
+#define RESULT_OVERHEAD ((size_t)128)
+
+/* What each CallError is called on the pipe; those of prompts, resources and lists do not come
+ * here. */
+static const char *const error_codes[CALL_N_ERRORS] = {
+    [CALL_ERROR_NONE] = PIPE_CODE_HANDLER,
+    [CALL_ERROR_UNKNOWN_TOOL] = PIPE_CODE_NOT_FOUND,
+    [CALL_ERROR_UNKNOWN_PROMPT] = PIPE_CODE_HANDLER,
+    [CALL_ERROR_UNKNOWN_RESOURCE] = PIPE_CODE_HANDLER,
+    [CALL_ERROR_INVALID_ARGUMENTS] = PIPE_CODE_INVALID,
+    [CALL_ERROR_INVALID_CURSOR] = PIPE_CODE_HANDLER,
+    [CALL_ERROR_RATE] = PIPE_CODE_HANDLER,
+    [CALL_ERROR_BUSY] = PIPE_CODE_HANDLER,
+    [CALL_ERROR_TIMEOUT] = PIPE_CODE_TIMEOUT,
+    [CALL_ERROR_CANCELLED] = PIPE_CODE_HANDLER,
+    [CALL_ERROR_UNAVAILABLE] = PIPE_CODE_NOT_AVAILABLE,
+    [CALL_ERROR_BAD_RESULT] = PIPE_CODE_HANDLER,
+    [CALL_ERROR_TOO_LARGE] = PIPE_CODE_TOO_LARGE,
+    [CALL_ERROR_CANNOT_ASK] = PIPE_CODE_HANDLER,
+    [CALL_ERROR_INTERNAL] = PIPE_CODE_HANDLER,
+    [CALL_ERROR_RAISED] = PIPE_CODE_HANDLER, /* unless it says its own */
+    [CALL_ERROR_OWN] = PIPE_CODE_HANDLER,
+};
+
+/* An answer on its way, and what the failure of a call is called; the words are in the arena. */
+typedef struct Failure {
+    Arena arena;
+    Bytes words;
+    Span code;
+    Span message;
+    int r;
+} Failure;
+
+static void failure_deinit(Failure *f)
+{
+    bytes_deinit(&f->words);
+    arena_deinit(&f->arena);
+}
+
+static void failure_add(Failure *f, Span text)
+{
+    if (f->r == 0) {
+        f->r = bytes_append_span(&f->words, text);
+    }
+}
+
+/* The JSON in n pieces, which somebody vouches for; false if it is none after all, or if there is
+ * no memory. Borrows `words`. */
+static bool failure_parse(Failure *f, const Span *pieces, size_t n, Span before, Span after,
+                          JsonValue *ret)
+{
+    JsonDoc doc;
+    int r;
+
+    bytes_clear(&f->words);
+    failure_add(f, before);
+    for (size_t i = 0; i < n; i++) {
+        failure_add(f, pieces[i]);
+    }
+    failure_add(f, after);
+    if (f->r != 0) {
+        return false;
+    }
+    r = json_parse(&doc, &f->arena, f->words.data, f->words.n, NULL, NULL);
+    f->r = r < 0 ? r : 0;
+    *ret = r == 0 ? json_root(&doc) : JSON_VALUE_NULL;
+    return r == 0;
+}
+
+/* The text of a member, copied, since `words` is used again; empty if there is none. */
+static Span failure_text(Failure *f, JsonValue object, Span name)
+{
+    JsonValue value;
+    Span text = SPAN_NULL;
+
+    if (f->r != 0 || !json_get(object, name, &value) || json_kind(value) != JSON_STRING) {
+        return SPAN_NULL;
+    }
+    if (json_string(value, &f->arena, &text) != 0) {
+        f->r = err_raise(-ENOMEM);
+        return SPAN_NULL;
+    }
+    text = arena_copy(&f->arena, text);
+    if (text.p == NULL) {
+        f->r = err_raise(-ENOMEM);
+        return SPAN_NULL;
+    }
+    return text;
+}
+
+/* "Argument validation failed: /a: expected number; /b: required". */
+static void failure_problems(Failure *f, const CallResult *result)
+{
+    Span pieces[] = {result->data};
+    JsonValue list;
+    bool is_first = true;
+
+    if (result->data.n == 0 || !failure_parse(f, pieces, 1, SPAN_NULL, SPAN_NULL, &list) ||
+        json_kind(list) != JSON_ARRAY || json_count(list) == 0) {
+        bytes_clear(&f->words);
+        failure_add(f, SPAN("Argument validation failed: "));
+        failure_add(f, f->message);
+        f->message = bytes_span(&f->words);
+        return;
+    }
+    /* A copy of the list: what is built goes where it lay. */
+    pieces[0] = arena_copy(&f->arena, bytes_span(&f->words));
+    if (pieces[0].p == NULL) {
+        f->r = err_raise(-ENOMEM);
+        return;
+    }
+    list.text = pieces[0].p;
+    bytes_clear(&f->words);
+    failure_add(f, SPAN("Argument validation failed: "));
+    for (JsonIter it = json_iter(list); json_iter_next(&it);) {
+        Span path = failure_text(f, it.value, SPAN("path"));
+
+        failure_add(f, is_first ? SPAN_NULL : SPAN("; "));
+        failure_add(f, path);
+        failure_add(f, path.n > 0 ? SPAN(": ") : SPAN_NULL);
+        failure_add(f, failure_text(f, it.value, SPAN("message")));
+        is_first = false;
+    }
+    f->message = bytes_span(&f->words);
+}
+
+static bool failure_is_code(Span s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+
+        if (!((c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_')) {
+            return false;
+        }
+    }
+    return s.n > 0;
+}
+
+/* An exception: one that looks like a code is one. */
+static void failure_raised(Failure *f, const CallResult *result)
+{
+    if (failure_is_code(result->error_type)) {
+        f->code = result->error_type;
+    } else if (result->error_type.n > 0) {
+        failure_add(f, result->error_type);
+        failure_add(f, SPAN(": "));
+        failure_add(f, f->message);
+        f->message = bytes_span(&f->words);
+    }
+}
+
+static void failure_of_error(Failure *f, const CallResult *result)
+{
+    f->code = span_from_str(error_codes[result->error]);
+    f->message = pipe_words_or(result->message, call_error_text(result->error));
+    if (result->error == CALL_ERROR_INVALID_ARGUMENTS) {
+        failure_problems(f, result);
+    } else if (result->error == CALL_ERROR_RAISED) {
+        failure_raised(f, result);
+    }
+}
+
+/* The text of the first block that is one. */
+static Span failure_first_text(Failure *f, const CallResult *result)
+{
+    JsonValue content;
+
+    if (!failure_parse(f, result->pieces, result->n_pieces, SPAN("["), SPAN("]"), &content)) {
+        return SPAN_NULL;
+    }
+    for (JsonIter it = json_iter(content); json_iter_next(&it);) {
+        JsonValue type;
+
+        if (json_get(it.value, SPAN("type"), &type) && json_string_equals(type, SPAN("text"))) {
+            return failure_text(f, it.value, SPAN("text"));
+        }
+    }
+    return SPAN_NULL;
+}
+
+/* A tool that says that it failed: what its structured content says in the form in which
+ * pipe_result_read has it, so that it survives a relay; else its text. */
+static void failure_of_tool(Failure *f, const CallResult *result)
+{
+    JsonValue structured;
+    JsonValue error;
+
+    if (result->structured.n > 0 &&
+        failure_parse(f, &result->structured, 1, SPAN_NULL, SPAN_NULL, &structured) &&
+        json_get(structured, SPAN("error"), &error)) {
+        f->code = failure_text(f, error, SPAN("code"));
+        f->message = failure_text(f, error, SPAN("message"));
+    }
+    if (f->r == 0 && f->message.n == 0) {
+        f->message = failure_first_text(f, result);
+    }
+    f->code = pipe_words_or(f->code, PIPE_CODE_HANDLER);
+    f->message = pipe_words_or(f->message, call_error_text(CALL_ERROR_RAISED));
+}
+
+static void write_result_head(PipeOut *o, Span call_id, bool success)
+{
+    pipe_out_span(o, SPAN("\"call_id\":"));
+    pipe_out_string(o, call_id);
+    pipe_out_span(o, success ? SPAN(",\"success\":true,\"data\":")
+                             : SPAN(",\"success\":false,\"data\":null,\"error\":"));
+}
+
+static void write_duration(PipeOut *o, int64_t duration_ms)
+{
+    pipe_out_span(o, SPAN(",\"duration_ms\":"));
+    pipe_out_int(o, duration_ms < 0 ? 0 : duration_ms);
+}
+
+static int write_failure(Bytes *out, const PipeHead *head, Span call_id, const CallResult *result,
+                         int64_t duration_ms)
+{
+    CLEANUP(failure_deinit) Failure f = {.r = 0};
+    PipeOut o;
+
+    /* Bounded by the result. */
+    arena_init(&f.arena, SIZE_MAX);
+    bytes_init(&f.words, SIZE_MAX);
+    if (result->kind == CALL_RESULT_TOOL) {
+        failure_of_tool(&f, result);
+    } else {
+        failure_of_error(&f, result);
+    }
+    if (f.r != 0) {
+        return err_fold(f.r);
+    }
+    o = pipe_out_begin(out, head, PIPE_TOOL_RESULT, NULL);
+    write_result_head(&o, call_id, false);
+    pipe_out_span(&o, SPAN("{\"code\":"));
+    pipe_out_string(&o, f.code);
+    pipe_out_span(&o, SPAN(",\"message\":"));
+    pipe_out_string(&o, f.message);
+    pipe_out_span(&o, SPAN("}"));
+    write_duration(&o, duration_ms);
+    return pipe_out_finish(&o);
+}
+
+/* The document's own words. */
+static int write_unknown_tool(Bytes *out, const PipeHead *head, Span call_id, Span tool_name)
+{
+    CLEANUP(bytes_deinit) Bytes words = BYTES_NULL;
+    int r;
+
+    /* Bounded by the message that the name came in. */
+    bytes_init(&words, SIZE_MAX);
+    r = bytes_append_span(&words, SPAN("No handler registered for tool '"));
+    if (r == 0) {
+        r = bytes_append_span(&words, tool_name);
+    }
+    if (r == 0) {
+        r = bytes_append_byte(&words, '\'');
+    }
+    if (r != 0) {
+        return err_fold(r);
+    }
+    return pipe_write_error(out, head, SPAN(PIPE_CODE_NOT_FOUND), bytes_span(&words), call_id);
+}
+
+static int write_success(Bytes *out, const PipeHead *head, Span call_id, const CallResult *result,
+                         int64_t duration_ms, BytesLent *ret_lent)
+{
+    PipeOut o = pipe_out_begin(out, head, PIPE_TOOL_RESULT, ret_lent);
+    size_t n = result->structured.n;
+
+    for (size_t i = 0; i < result->n_pieces && result->structured.n == 0; i++) {
+        n += result->pieces[i].n;
+    }
+    write_result_head(&o, call_id, true);
+    pipe_out_reserve(&o, n + RESULT_OVERHEAD);
+    if (result->structured.n > 0) {
+        pipe_out_large(&o, result->structured);
+    } else {
+        pipe_out_span(&o, SPAN("{\"content\":["));
+        for (size_t i = 0; i < result->n_pieces; i++) {
+            pipe_out_large(&o, result->pieces[i]);
+        }
+        pipe_out_span(&o, SPAN("]}"));
+    }
+    pipe_out_span(&o, SPAN(",\"error\":null"));
+    write_duration(&o, duration_ms);
+    return pipe_out_finish(&o);
+}
+
+int pipe_write_result(Bytes *out, const PipeHead *head, Span call_id, Span tool_name,
+                      const CallResult *result, int64_t duration_ms)
+{
+    return pipe_write_result_lent(out, head, call_id, tool_name, result, duration_ms, NULL);
+}
+
+int pipe_write_result_lent(Bytes *out, const PipeHead *head, Span call_id, Span tool_name,
+                           const CallResult *result, int64_t duration_ms, BytesLent *ret_lent)
+{
+    CallResult none = {.kind = CALL_RESULT_ERROR, .error = CALL_ERROR_INTERNAL};
+
+    if (result->kind == CALL_RESULT_TOOL && !result->is_error) {
+        return write_success(out, head, call_id, result, duration_ms, ret_lent);
+    }
+    if (result->kind == CALL_RESULT_ERROR && result->error == CALL_ERROR_UNKNOWN_TOOL) {
+        return write_unknown_tool(out, head, call_id, tool_name);
+    }
+    if (result->kind != CALL_RESULT_TOOL && result->kind != CALL_RESULT_ERROR) {
+        /* No hub can be asked anything; and nothing else answers the call of a tool. */
+        none.error = result->kind == CALL_RESULT_ASK ? CALL_ERROR_CANNOT_ASK : CALL_ERROR_INTERNAL;
+        result = &none;
+    }
+    return write_failure(out, head, call_id, result, duration_ms);
+}
