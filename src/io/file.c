@@ -9,6 +9,7 @@
 /* Bytes asked of the system at a time. */
 #define IO_FILE_STEP ((size_t)64 * 1024)
 
+/* As io_file_read_fd, but on failure out may have grown. */
 static int file_read_all(Bytes *out, int fd)
 {
     for (;;) {
@@ -39,19 +40,26 @@ static int file_read_all(Bytes *out, int fd)
     }
 }
 
-int io_file_read(Bytes *out, const char *path)
+int io_file_read_fd(Bytes *out, int fd)
 {
     size_t n_before = out->n;
+    int r = file_read_all(out, fd);
+
+    if (r != 0) {
+        out->n = n_before;
+    }
+    return r;
+}
+
+int io_file_read(Bytes *out, const char *path)
+{
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     int r;
 
     if (fd < 0) {
         return err_raise(-errno);
     }
-    r = file_read_all(out, fd);
+    r = io_file_read_fd(out, fd);
     (void)close(fd);
-    if (r != 0) {
-        out->n = n_before;
-    }
     return r;
 }

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "io/file.h"
 #include "io/place.h"
 
 /* How long the lock of a leftover is waited for by those who want its name: another one may want it
@@ -23,9 +24,6 @@
 
 /* Times that the name may change hands while we try to take it. */
 #define FILE_TRIES 16
-
-/* Bytes asked of the system at a time. */
-#define FILE_READ_STEP ((size_t)64 * 1024)
 
 /* Above these a path is named once in a message, or not at all: it would not fit a Diag. */
 #define FILE_PATH_TWICE_MAX 80
@@ -423,33 +421,6 @@ static int file_check(const char *path, int fd, Diag *reterr_diag)
     return 0;
 }
 
-static int file_read_all(Bytes *out, int fd)
-{
-    for (;;) {
-        size_t room = out->max_bytes - out->n;
-        size_t want = room < FILE_READ_STEP ? room : FILE_READ_STEP;
-        char probe;
-        ssize_t n;
-        int r = bytes_reserve(out, want);
-
-        if (r != 0) {
-            return err_fold(r);
-        }
-        /* A buffer that is full does not yet mean a file that is too long. */
-        n = want > 0 ? read(fd, out->data + out->n, want) : read(fd, &probe, 1);
-        if (n < 0 && errno != EINTR) {
-            return err_raise(-errno);
-        }
-        if (n == 0) {
-            return 0;
-        }
-        if (n > 0 && want == 0) {
-            return BYTES_E_FULL;
-        }
-        out->n += n > 0 ? (size_t)n : 0;
-    }
-}
-
 int private_file_read(Bytes *out, const char *path, Diag *reterr_diag)
 {
     size_t n_before = out->n;
@@ -463,7 +434,7 @@ int private_file_read(Bytes *out, const char *path, Diag *reterr_diag)
     }
     r = file_check(path, fd, reterr_diag);
     if (r == 0) {
-        r = file_read_all(out, fd);
+        r = io_file_read_fd(out, fd);
         if (r == BYTES_E_FULL) {
             (void)diag_set(reterr_diag, r, "%s is too long: %zu bytes at most", path,
                            out->max_bytes - n_before);
@@ -472,8 +443,5 @@ int private_file_read(Bytes *out, const char *path, Diag *reterr_diag)
         }
     }
     (void)close(fd);
-    if (r != 0) {
-        out->n = n_before;
-    }
     return r;
 }

@@ -322,19 +322,7 @@ static int exec_add_tool(ExecProvider *provider, size_t index, Diag *reterr_diag
         return err_pass(r);
     }
     if (r != 0) {
-        const char *words = r == ROUTER_E_EXISTS ? "a tool of that name is there already"
-                            : r == ROUTER_E_FULL ? "there are too many tools"
-                                                 : why.message;
-        const char *name = r == ROUTER_E_EXISTS ? "name" : why.field;
-        size_t n = strlen(name);
-
-        if (n > 0 && strncmp(words, name, n) == 0 && words[n] == ' ') {
-            words += n + 1; /* the field is named in front */
-        }
-
-        (void)snprintf(field, sizeof(field), "[%zu]%s%.90s", index, name[0] != '\0' ? "." : "",
-                       name);
-        return tools_file_blame(&provider->file, spec->offset, field, words, reterr_diag);
+        return tools_file_blame_entry(&provider->file, index, r, &why, reterr_diag);
     }
     provider->n_added++;
     provider->n_entries++;

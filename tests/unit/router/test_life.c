@@ -89,6 +89,24 @@ static void late_answer_finds_its_arguments_and_its_asker(void **state)
     world_deinit(&world);
 }
 
+/* A call may be dispatched again, with answers, and perhaps to another provider by then. */
+static void what_an_earlier_provider_took_is_kept_for_the_next(void **state)
+{
+    World world;
+
+    (void)state;
+    world_init(&world, NULL);
+    world.provider.plan = FAKE_WAIT;
+    asker_prepare(&world.asker, CALL_TOOL, "echo", "{\"a\":1}");
+    world.asker.call.took_arguments = true;
+    router_dispatch(world.router, NULL, &world.asker.call);
+    memset(world.asker.text, '#', sizeof(world.asker.text));
+    assert_non_null(world.provider.call->arguments.node);
+    assert_true(span_equals(json_span(world.provider.call->arguments), SPAN("{\"a\":1}")));
+    router_cancel(world.router, world.provider.call);
+    world_deinit(&world);
+}
+
 static void deadline_stops_the_work_and_says_so(void **state)
 {
     World world;
@@ -393,6 +411,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quota_is_kept_and_given_back_by_every_end),
         cmocka_unit_test(late_answer_finds_its_arguments_and_its_asker),
+        cmocka_unit_test(what_an_earlier_provider_took_is_kept_for_the_next),
         cmocka_unit_test(deadline_stops_the_work_and_says_so),
         cmocka_unit_test(deadline_is_the_calls_else_the_entrys_else_the_routers),
         cmocka_unit_test(progress_moves_the_deadline_up_to_the_hard_one),
