@@ -104,6 +104,10 @@ typedef struct CallProvider {
     /* The call is over for its asker (cancelled, deadline, disconnect): stop the work, forget the
      * call before returning, and do not call call_finish. May be NULL if start always finishes. */
     void (*cancel)(void *context, Call *call);
+    /* How this provider says an error that was found for it: arguments that the schema refuses,
+     * before a start; a deadline that passed, after cancel. *ret is borrowed until the next
+     * question. False: it has no words of its own for it. May be NULL. */
+    bool (*word)(void *context, const CallResult *error, CallResult *ret);
 } CallProvider;
 
 /* arguments, inputs, completion.context; target, completion.argument and value, state. */

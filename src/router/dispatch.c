@@ -17,7 +17,7 @@ static void router_start_checked(Router *router, Call *call, RouterEntry *entry,
     } else if (r == FAULTS_E_FOUND) {
         CallResult bad = router_faults_result(&router->faults, CALL_ERROR_INVALID_ARGUMENTS);
 
-        router_end(call, &bad);
+        router_end_worded(call, entry->provider, entry->context, &bad);
     } else {
         router_end_error(call, CALL_ERROR_INTERNAL);
     }

@@ -120,6 +120,18 @@ void router_end_naming(Router *router, Call *call, CallError error, Span name)
     router_end(call, &result);
 }
 
+void router_end_worded(Call *call, const CallProvider *provider, void *context,
+                       const CallResult *error)
+{
+    CallResult worded;
+
+    if (provider->word != NULL && provider->word(context, error, &worded)) {
+        router_end(call, &worded);
+    } else {
+        router_end(call, error);
+    }
+}
+
 /* Tells the provider to forget the call, which therefore counts as ended already: a provider that
  * finishes it now breaks its contract. */
 static void router_stop(Call *call)
@@ -244,7 +256,7 @@ static void router_expire(Router *router, Call *call)
         0) {
         late.message = bytes_span(&router->words);
     }
-    router_end(call, &late);
+    router_end_worded(call, call->provider, call->provider_context, &late);
 }
 
 void router_set_clock(Router *router, int64_t (*now_ms)(void *context), void *context)

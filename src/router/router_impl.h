@@ -64,5 +64,9 @@ void router_end(Call *call, const CallResult *result);
 void router_end_error(Call *call, CallError error);
 void router_end_naming(Router *router, Call *call, CallError error, Span name);
 
+/* End it with an error about what provider has, in that provider's words if it has any. */
+void router_end_worded(Call *call, const CallProvider *provider, void *context,
+                       const CallResult *error);
+
 /* Ends every running call with CALL_ERROR_CANCELLED. */
 void router_end_all(Router *router);

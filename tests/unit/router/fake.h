@@ -198,7 +198,7 @@ static void fake_release(void *context)
     provider->n_released++;
 }
 
-static const CallProvider fake_provider = {fake_start, fake_cancel};
+static const CallProvider fake_provider = {.start = fake_start, .cancel = fake_cancel};
 
 static const HashSeed fake_seed = {11, 22};
 

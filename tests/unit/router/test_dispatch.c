@@ -98,6 +98,46 @@ static void wrong_arguments_never_reach_the_provider(void **state)
     world_deinit(&world);
 }
 
+/* Says what is wrong with arguments as a tool's result, if it is set to. */
+static bool wording_word(void *context, const CallResult *error, CallResult *ret)
+{
+    FakeProvider *provider = context;
+
+    assert_int_equal(error->error, CALL_ERROR_INVALID_ARGUMENTS);
+    assert_true(error->data.n > 0);
+    if (provider->result == NULL) {
+        return false;
+    }
+    *ret = *provider->result;
+    return true;
+}
+
+static void wrong_arguments_are_said_in_the_words_of_the_provider(void **state)
+{
+    static const CallProvider wording = {.start = fake_start, .word = wording_word};
+    static const Span piece = SPAN_INIT("wrong");
+    const CallResult words = CALL_RESULT_TOOL_PIECES(&piece, 1);
+    World world;
+
+    (void)state;
+    world_init(&world, NULL);
+    assert_int_equal(router_add(world.router,
+                                &(RouterSpec){.kind = ROUTER_TOOL,
+                                              .json = SPAN(COUNT_TOOL),
+                                              .provider = &wording,
+                                              .context = &world.provider},
+                                NULL),
+                     0);
+    asker_ask(&world.asker, world.router, CALL_TOOL, "count", "{\"count\":\"x\"}");
+    assert_int_equal(world.asker.error, CALL_ERROR_INVALID_ARGUMENTS);
+    world.provider.result = &words;
+    asker_ask(&world.asker, world.router, CALL_TOOL, "count", "{\"count\":\"x\"}");
+    assert_int_equal(world.asker.kind, CALL_RESULT_TOOL);
+    assert_string_equal(world.asker.content, "wrong");
+    assert_int_equal(world.provider.n_started, 0);
+    world_deinit(&world);
+}
+
 static void many_faults_are_listed_up_to_the_limit(void **state)
 {
     char arguments[1024] = "{";
@@ -424,6 +464,7 @@ int main(void)
         cmocka_unit_test(a_tool_that_was_removed_after_a_call_is_unknown),
         cmocka_unit_test(unknown_names_have_an_error_for_each_kind),
         cmocka_unit_test(wrong_arguments_never_reach_the_provider),
+        cmocka_unit_test(wrong_arguments_are_said_in_the_words_of_the_provider),
         cmocka_unit_test(many_faults_are_listed_up_to_the_limit),
         cmocka_unit_test(arguments_that_cost_too_much_are_refused),
         cmocka_unit_test(structured_result_must_keep_the_output_schema),

@@ -127,6 +127,56 @@ static void deadline_stops_the_work_and_says_so(void **state)
     world_deinit(&world);
 }
 
+/* Says every error as a tool's result, but for those that it has no words for. */
+static bool wording_word(void *context, const CallResult *error, CallResult *ret)
+{
+    FakeProvider *provider = context;
+
+    assert_int_equal(error->error, CALL_ERROR_TIMEOUT);
+    assert_true(span_equals(error->message, SPAN("deadline passed after 250 ms")));
+    assert_int_equal(provider->n_cancelled, 1);
+    if (provider->result == NULL) {
+        return false;
+    }
+    *ret = *provider->result;
+    return true;
+}
+
+static void deadline_is_said_in_the_words_of_the_provider(void **state)
+{
+    static const CallProvider wording = {
+        .start = fake_start, .cancel = fake_cancel, .word = wording_word};
+    static const Span piece = SPAN_INIT("late");
+    CallResult words = CALL_RESULT_TOOL_PIECES(&piece, 1);
+
+    (void)state;
+    words.is_error = true;
+    for (int has_words = 0; has_words < 2; has_words++) {
+        World world;
+
+        world_init(&world, NULL);
+        assert_int_equal(router_remove(world.router, ROUTER_TOOL, SPAN("echo")), 0);
+        assert_int_equal(
+            router_add(
+                world.router,
+                &(RouterSpec){.kind = ROUTER_TOOL,
+                              .json =
+                                  SPAN("{\"name\":\"echo\",\"inputSchema\":{\"type\":\"object\"}}"),
+                              .provider = &wording,
+                              .context = &world.provider},
+                NULL),
+            0);
+        world.provider.result = has_words ? &words : NULL;
+        world_wait(&world, 250);
+        router_advance(world.router, 250);
+        assert_int_equal(world.asker.n_finished, 1);
+        assert_int_equal(world.asker.kind, has_words ? CALL_RESULT_TOOL : CALL_RESULT_ERROR);
+        assert_int_equal(world.asker.error, has_words ? CALL_ERROR_NONE : CALL_ERROR_TIMEOUT);
+        assert_string_equal(world.asker.content, has_words ? "late" : "");
+        world_deinit(&world);
+    }
+}
+
 static void deadline_is_the_calls_else_the_entrys_else_the_routers(void **state)
 {
     const RouterLimits limits = {.call_timeout_ms = 500, .call_timeout_max_ms = 2000};
@@ -413,6 +463,7 @@ int main(void)
         cmocka_unit_test(late_answer_finds_its_arguments_and_its_asker),
         cmocka_unit_test(what_an_earlier_provider_took_is_kept_for_the_next),
         cmocka_unit_test(deadline_stops_the_work_and_says_so),
+        cmocka_unit_test(deadline_is_said_in_the_words_of_the_provider),
         cmocka_unit_test(deadline_is_the_calls_else_the_entrys_else_the_routers),
         cmocka_unit_test(progress_moves_the_deadline_up_to_the_hard_one),
         cmocka_unit_test(progress_after_a_sleep_is_counted_from_the_clock),
