@@ -10,6 +10,10 @@
 
 #define OUTQ_KEEP_BYTES ((size_t)(LIMIT_KEEP_BYTES))
 
+/* The storage of a larger message is given back as soon as it was sent: the answer to it may be as
+ * large, and need not find it in its way. Beside moving such a message, getting memory is cheap. */
+#define OUTQ_KEEP_LARGE_BYTES ((size_t)4 * 1024 * 1024)
+
 /* Enough for a large message (header, body, end) in flight while the next one is queued. */
 #define OUTQ_MIN_SLOTS 8
 
@@ -93,11 +97,13 @@ static OutqSegment *outq_use_slot(Outq *q)
 }
 
 /* Empties a slot that is no longer in use, keeping its storage if there is not enough of that
- * already. The storage of a large message is kept beyond that, for another one that may follow; if
- * a small one takes its place, or trim is called first, it is given back. */
+ * already. The storage of a large message is kept beyond that (but not of a huge one), for another
+ * one that may follow; if a small one takes its place, or trim is called first, it is given back.
+ */
 static void outq_retire(Outq *q, OutqSegment *s)
 {
-    size_t more = s->bytes.n > OUTQ_KEEP_BYTES ? s->bytes.cap : 0;
+    bool is_large = s->bytes.n > OUTQ_KEEP_BYTES && s->bytes.cap <= OUTQ_KEEP_LARGE_BYTES;
+    size_t more = is_large ? s->bytes.cap : 0;
 
     if (q->n_kept + s->bytes.cap > OUTQ_KEEP_BYTES + more) {
         bytes_deinit(&s->bytes);

@@ -8,9 +8,9 @@
  *
  * outq_pull shows the pending bytes for writev. From then until outq_consumed they do not move,
  * whatever is pushed in between, so that a write may still be under way. Storage of sent segments
- * is kept for the next ones, LIMIT_KEEP_BYTES in all, and that of one large message while large
- * ones follow each other: steady traffic allocates nothing. Performs no I/O. Thread: any, one at a
- * time.
+ * is kept for the next ones, LIMIT_KEEP_BYTES in all, and that of one large message (4 MiB at most)
+ * while large ones follow each other: steady traffic allocates nothing. Performs no I/O. Thread:
+ * any, one at a time.
  */
 #pragma once
 
