@@ -87,8 +87,13 @@ static void end_call(Owner *owner, Call *call)
 {
     CallResult result = {.kind = CALL_RESULT_TOOL, .structured = SPAN("{}")};
 
+    Span contents = SPAN("{\"uri\":\"x:y\",\"text\":\"\"}");
+
     if (call->arguments.node != NULL) {
         result.structured = json_span(call->arguments);
+    }
+    if (call->verb == CALL_READ) {
+        result = (CallResult){.kind = CALL_RESULT_RESOURCE, .pieces = &contents, .n_pieces = 1};
     }
     result.is_error = (owner->flags & FLAG_FAIL) != 0;
     if (result.is_error && call->target.n % 2 == 0) {
@@ -147,6 +152,33 @@ static void read_result(Span text)
     arena_deinit(&arena);
 }
 
+/* The same, read as what became of a resource. */
+static void read_resource(Span text)
+{
+    PipeHead head = {.id = "00000000-0000-4000-8000-000000000001", .unix_ms = 0};
+    Arena arena;
+    Bytes out;
+    PipeMessage message;
+    CallResult first;
+    CallResult second;
+
+    arena_init(&arena, SIZE_MAX);
+    bytes_init(&out, SIZE_MAX);
+    if (pipe_message_read(&message, &arena, text, NULL) == 0 &&
+        (message.type == PIPE_TOOL_RESULT || message.type == PIPE_ERROR)) {
+        FUZZ_REQUIRE(pipe_resource_read(&first, &arena, &message, 1) == 0);
+        FUZZ_REQUIRE(pipe_write_resource(&out, &head, SPAN("1"), &first, 1, NULL) == 0);
+        FUZZ_REQUIRE(pipe_message_read(&message, &arena, bytes_span(&out), NULL) == 0);
+        FUZZ_REQUIRE(pipe_resource_read(&second, &arena, &message, 1) == 0);
+        FUZZ_REQUIRE(first.kind == second.kind && first.error == second.error);
+        FUZZ_REQUIRE(first.n_pieces == second.n_pieces);
+        FUZZ_REQUIRE(first.n_pieces == 0 || span_equals(first.pieces[0], second.pieces[0]));
+        FUZZ_REQUIRE(first.kind != CALL_RESULT_ERROR || first.message.n <= second.message.n);
+    }
+    bytes_deinit(&out);
+    arena_deinit(&arena);
+}
+
 /* Returns false when the connection is over. */
 static bool serve(Owner *owner, Span message)
 {
@@ -191,6 +223,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         Span message = end == NULL ? input : span_make(input.p, (size_t)(end - input.p));
 
         read_result(message);
+        read_resource(message);
         is_open = is_open && serve(&owner, message);
         if (end == NULL) {
             break;

@@ -1,11 +1,12 @@
 /* The hub's side of the pipe, with an add-in who says anything and a connection that fails at any
  * moment.
  *
- * Input: lines. "!c" calls, "!d" calls and has its end lead to another call, "!x" takes the last
- * call back, "!q" asks for the list, "!l" the add-in has gone, "!s" a frame is too large, "!w" the
- * sink fails, "!f" it has no room, "!t" time passes; anything else is a frame from the add-in. Our
- * ids count, so that it can name them. Whatever happens, each call ends once, with JSON on one
- * line, and what is sent is a message of this protocol. */
+ * Input: lines. "!c" calls, "!d" calls and has its end lead to another call, "!r" reads a resource,
+ * "!u" one of a long name, "!x" takes the last call back, "!q" asks for the list, "!l" the add-in
+ * has gone, "!s" a frame is too large, "!w" the sink fails, "!f" it has no room, "!t" time passes;
+ * anything else is a frame from the add-in. Our ids count, so that it can name them. Whatever
+ * happens, each call ends once, with JSON on one line (one that reads: with contents, or with an
+ * error), and what is sent is a message of this protocol. */
 #include "fuzz.h"
 
 #include <errno.h>
@@ -93,7 +94,42 @@ static void require_json(Arena *arena, Span json)
     FUZZ_REQUIRE(memchr(json.p, '\n', json.n) == NULL && memchr(json.p, '\r', json.n) == NULL);
 }
 
-static void submit(Owner *owner, bool leads);
+static void require_string(JsonValue object, Span name, bool is_needed)
+{
+    JsonValue value;
+
+    FUZZ_REQUIRE(json_get(object, name, &value) ? json_kind(value) == JSON_STRING : !is_needed);
+}
+
+/* {"contents":[…]} as MCP wants them. */
+static void require_contents(Arena *arena, Span json)
+{
+    JsonDoc doc;
+    JsonValue list;
+    JsonValue value;
+
+    require_json(arena, json);
+    FUZZ_REQUIRE(json_parse(&doc, arena, json.p, json.n, NULL, NULL) == 0);
+    FUZZ_REQUIRE(json_get(json_root(&doc), SPAN("contents"), &list));
+    for (JsonIter it = json_iter(list); json_iter_next(&it);) {
+        FUZZ_REQUIRE(json_kind(it.value) == JSON_OBJECT);
+        require_string(it.value, SPAN("uri"), true);
+        require_string(it.value, SPAN("mimeType"), false);
+        require_string(it.value, SPAN("text"), !json_get(it.value, SPAN("blob"), &value));
+        require_string(it.value, SPAN("blob"), !json_get(it.value, SPAN("text"), &value));
+    }
+}
+
+static void join(Bytes *joined, Span before, const CallResult *result, Span after)
+{
+    FUZZ_REQUIRE(bytes_append_span(joined, before) == 0);
+    for (size_t i = 0; i < result->n_pieces; i++) {
+        FUZZ_REQUIRE(bytes_append_span(joined, result->pieces[i]) == 0);
+    }
+    FUZZ_REQUIRE(bytes_append_span(joined, after) == 0);
+}
+
+static void submit(Owner *owner, bool leads, Span uri);
 
 static void finish(Call *call, const CallResult *result)
 {
@@ -101,14 +137,21 @@ static void finish(Call *call, const CallResult *result)
     Arena arena;
     Bytes joined;
 
-    FUZZ_REQUIRE(asked->is_open && result->kind == CALL_RESULT_TOOL);
+    FUZZ_REQUIRE(asked->is_open);
     arena_init(&arena, SIZE_MAX);
     bytes_init(&joined, SIZE_MAX);
-    for (size_t i = 0; i < result->n_pieces; i++) {
-        FUZZ_REQUIRE(bytes_append_span(&joined, result->pieces[i]) == 0);
+    if (call->verb == CALL_READ && result->kind == CALL_RESULT_ERROR) {
+        FUZZ_REQUIRE(result->error != CALL_ERROR_NONE && result->message.n > 0);
+    } else if (call->verb == CALL_READ) {
+        FUZZ_REQUIRE(result->kind == CALL_RESULT_RESOURCE);
+        join(&joined, SPAN("{\"contents\":["), result, SPAN("]}"));
+        require_contents(&arena, bytes_span(&joined));
+    } else {
+        FUZZ_REQUIRE(result->kind == CALL_RESULT_TOOL);
+        join(&joined, SPAN(""), result, SPAN(""));
+        require_json(&arena, bytes_span(&joined));
+        require_json(&arena, result->structured);
     }
-    require_json(&arena, bytes_span(&joined));
-    require_json(&arena, result->structured);
     if (result->meta.n > 0) {
         require_json(&arena, result->meta);
     }
@@ -117,13 +160,14 @@ static void finish(Call *call, const CallResult *result)
     asked->is_open = false;
     asked->owner->n_open--;
     if (asked->leads) {
-        submit(asked->owner, false);
+        submit(asked->owner, false, SPAN_NULL);
     }
 }
 
 static const CallDoor door = {finish, NULL, NULL};
 
-static void submit(Owner *owner, bool leads)
+/* uri: one to be read; empty: a tool is called. */
+static void submit(Owner *owner, bool leads, Span uri)
 {
     Asked *asked;
 
@@ -136,6 +180,8 @@ static void submit(Owner *owner, bool leads)
     asked->owner = owner;
     asked->is_open = true;
     asked->leads = leads;
+    asked->call.verb = uri.n > 0 ? CALL_READ : CALL_TOOL;
+    asked->call.target = uri;
     owner->n_open++;
     pipe_hub_submit(owner->hub, &asked->call, SPAN("t"), owner->now_ms);
 }
@@ -163,8 +209,14 @@ static void lose(Owner *owner)
 
 static void command(Owner *owner, char what)
 {
+    static const char long_uri[MAX_BYTES - 100] = "x:\"\n";
+
     if (what == 'c' || what == 'd') {
-        submit(owner, what == 'd');
+        submit(owner, what == 'd', SPAN_NULL);
+    } else if (what == 'r') {
+        submit(owner, false, SPAN("x:y"));
+    } else if (what == 'u') {
+        submit(owner, false, span_make(long_uri, sizeof(long_uri)));
     } else if (what == 'x') {
         take_back(owner);
     } else if (what == 'q') {

@@ -120,7 +120,17 @@ typedef struct Answer {
     Span tool_name;
     const CallResult *result;
     int64_t duration_ms;
+    bool is_read; /* to toolwire.read_resource */
 } Answer;
+
+static int answer_write(const Answer *a, PipeWireMessage *message)
+{
+    return a->is_read
+               ? pipe_write_resource(message->bytes, &message->head, a->call_id, a->result,
+                                     a->duration_ms, message->ret_lent)
+               : pipe_write_result_lent(message->bytes, &message->head, a->call_id, a->tool_name,
+                                        a->result, a->duration_ms, message->ret_lent);
+}
 
 static int addin_write(PipeAddin *addin, const Answer *a)
 {
@@ -128,10 +138,7 @@ static int addin_write(PipeAddin *addin, const Answer *a)
     int r = pipe_wire_begin(&addin->wire, &message);
 
     if (r == 0) {
-        r = pipe_wire_end(&addin->wire, &message,
-                          pipe_write_result_lent(message.bytes, &message.head, a->call_id,
-                                                 a->tool_name, a->result, a->duration_ms,
-                                                 message.ret_lent));
+        r = pipe_wire_end(&addin->wire, &message, answer_write(a, &message));
     }
     return r < 0 ? err_pass(r) : r;
 }
@@ -139,12 +146,14 @@ static int addin_write(PipeAddin *addin, const Answer *a)
 /* Whether the parts of a result alone pass the limit, so that they need not be copied to see it. */
 static bool addin_is_too_large(const PipeAddin *addin, const CallResult *result)
 {
+    bool is_written = (result->kind == CALL_RESULT_TOOL && !result->is_error) ||
+                      result->kind == CALL_RESULT_RESOURCE;
     size_t n = result->structured.n;
 
     for (size_t i = 0; i < result->n_pieces && result->structured.n == 0; i++) {
         n += result->pieces[i].n;
     }
-    return result->kind == CALL_RESULT_TOOL && !result->is_error && n > addin->wire.max_bytes;
+    return is_written && n > addin->wire.max_bytes;
 }
 
 /* Sends an answer, as it must: one that finds no room is the end of the connection. */
@@ -158,10 +167,9 @@ static int addin_answer(PipeAddin *addin, Answer a)
         r = addin_write(addin, &a);
     }
     if (r == PIPE_WIRE_E_TOO_LARGE) {
-        (void)snprintf(words, sizeof(words),
-                       "the result does not fit into the %u bytes of a message; ask the tool for "
-                       "less at once",
-                       (unsigned)addin->wire.max_bytes);
+        (void)snprintf(words, sizeof(words), "the %s does not fit into the %u bytes of a message%s",
+                       a.is_read ? "resource" : "result", (unsigned)addin->wire.max_bytes,
+                       a.is_read ? "" : "; ask the tool for less at once");
         too_large.message = span_from_str(words);
         a.result = &too_large;
         r = addin_write(addin, &a);
@@ -169,10 +177,11 @@ static int addin_answer(PipeAddin *addin, Answer a)
     return r > 0 ? err_raise(-ENOBUFS) : err_pass(r);
 }
 
-static int addin_answer_failure(PipeAddin *addin, const PipeMessage *message, const char *words)
+static int addin_answer_failure(PipeAddin *addin, const PipeMessage *message, CallError error,
+                                const char *words)
 {
     CallResult result = {
-        .kind = CALL_RESULT_ERROR, .error = CALL_ERROR_BUSY, .message = span_from_str(words)};
+        .kind = CALL_RESULT_ERROR, .error = error, .message = span_from_str(words)};
     Answer a = {.call_id = message->id, .tool_name = message->tool_name, .result = &result};
 
     return err_pass(addin_answer(addin, a));
@@ -186,7 +195,8 @@ static void addin_finish(Call *call, const CallResult *result)
     Answer a = {.call_id = bytes_span(&item->id),
                 .tool_name = call->target,
                 .result = result,
-                .duration_ms = duration_ms};
+                .duration_ms = duration_ms,
+                .is_read = call->verb == CALL_READ};
     /* The owner asks next until it gives NULL, so the one that it gave last is being dispatched:
      * there the owner sees for itself that this is over. */
     bool is_later = addin->fetched != item;
@@ -283,7 +293,8 @@ static int addin_answer_list(PipeAddin *addin, const PipeMessage *message)
 
 /* Puts the call behind those that wait. One whose turn it is borrows the message until it is
  * fetched, right after this; another one gets a copy. */
-static int addin_enqueue(PipeAddin *addin, const PipeMessage *message, size_t n_bytes)
+static int addin_enqueue(PipeAddin *addin, const PipeMessage *message, size_t n_bytes,
+                         CallVerb verb, Span target)
 {
     bool is_next = addin->n_waiting == 0 && addin->n_running < addin->config.max_running;
     AddinItem *item = addin_item(addin, message->id);
@@ -292,9 +303,9 @@ static int addin_enqueue(PipeAddin *addin, const PipeMessage *message, size_t n_
         return err_raise(-ENOMEM);
     }
     item->call.door = &addin_door;
-    item->call.verb = CALL_TOOL;
-    item->call.target = message->tool_name;
-    item->call.arguments = message->args;
+    item->call.verb = verb;
+    item->call.target = target;
+    item->call.arguments = verb == CALL_TOOL ? message->args : JSON_VALUE_NULL;
     item->n_bytes = n_bytes;
     if (!is_next && call_keep_arguments(&item->call) != 0) {
         addin_release(addin, item);
@@ -309,6 +320,9 @@ static int addin_enqueue(PipeAddin *addin, const PipeMessage *message, size_t n_
 
 static int addin_call(PipeAddin *addin, const PipeMessage *message, size_t n_bytes)
 {
+    Span target = message->tool_name;
+    CallVerb verb = CALL_TOOL;
+
     if (pipe_entries_find(&addin->items, message->id) != NULL) {
         return err_pass(pipe_wire_error(&addin->wire, PIPE_CODE_PROTOCOL,
                                         SPAN("id: a call of this id is running already"),
@@ -317,11 +331,23 @@ static int addin_call(PipeAddin *addin, const PipeMessage *message, size_t n_byt
     if (addin->config.list != NULL && span_equals(message->tool_name, SPAN(PIPE_LIST_TOOLS))) {
         return err_pass(addin_answer_list(addin, message));
     }
+    if (addin->config.list != NULL && span_equals(message->tool_name, SPAN(PIPE_READ_RESOURCE))) {
+        int r = pipe_message_uri(message, &addin->arena, &target);
+
+        if (r != 0) {
+            return r < 0
+                       ? err_pass(r)
+                       : err_pass(addin_answer_failure(addin, message, CALL_ERROR_INVALID_ARGUMENTS,
+                                                       "/uri: expected string"));
+        }
+        verb = CALL_READ;
+    }
     if (addin->n_waiting >= LIMIT_PIPE_WAITING ||
         (addin->n_waiting > 0 && addin->n_waiting_bytes + n_bytes > ADDIN_WAITING_BYTES)) {
-        return err_pass(addin_answer_failure(addin, message, "too many calls wait"));
+        return err_pass(
+            addin_answer_failure(addin, message, CALL_ERROR_BUSY, "too many calls wait"));
     }
-    return err_pass(addin_enqueue(addin, message, n_bytes));
+    return err_pass(addin_enqueue(addin, message, n_bytes, verb, target));
 }
 
 static int addin_handle(PipeAddin *addin, const PipeMessage *message, size_t n_bytes)

@@ -6,8 +6,9 @@
  * Pings are answered at once, whatever runs. Calls become Call objects, as many at once as
  * max_running says (1: one after the other, as applications with one UI thread need); the others
  * wait here, LIMIT_PIPE_WAITING at most. toolwire.list_tools is answered here from what the owner
- * gives. An answer that is larger than the limit becomes a failure that says so. Performs no I/O.
- * Thread: loop.
+ * gives; toolwire.read_resource becomes a call of verb CALL_READ, whose target is the URI. An
+ * answer that is larger than the limit becomes a failure that says so. Performs no I/O. Thread:
+ * loop.
  */
 #pragma once
 
@@ -31,9 +32,10 @@ typedef struct PipeAddinConfig {
     size_t max_running;       /* 0: LIMIT_PIPE_CALLS */
     int64_t ping_interval_ms; /* 0: the default, as below */
     int64_t pong_timeout_ms;
-    /* Appends the data that toolwire.list_tools is answered with: {"name","tools":[…]}, one line.
-     * 0; anything else is told to the hub as a failure. May be NULL: then it is a tool like any
-     * other. */
+    /* Appends the data that toolwire.list_tools is answered with, one line:
+     * {"name","tools":[…],"resources":[…]}, the last only if there are any. 0; anything else is
+     * told to the hub as a failure. May be NULL: then it is a tool like any other, and so is
+     * toolwire.read_resource. */
     int (*list)(void *context, Bytes *out);
     /* The answer to a call that did not end while it was dispatched has been written, and a place
      * is free: flush, and ask next. The addin may be freed in here. May be NULL. */

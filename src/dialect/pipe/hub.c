@@ -110,16 +110,25 @@ static Call *hub_release(PipeHub *hub, HubItem *item, int64_t now_ms)
     return call;
 }
 
+/* NULL asks for the list. */
+static bool hub_is_read(const Call *call)
+{
+    return call != NULL && call->verb == CALL_READ;
+}
+
 /* Ends a call that is not out. It may lead to the next submit before it returns. */
 static void hub_fail(PipeHub *hub, Call *call, const char *code, const char *words)
 {
     CallResult result;
+    int r;
 
     if (call == NULL) {
         return;
     }
     hub_enter(hub);
-    if (pipe_result_fail(&result, &hub->arena, code, span_from_str(words)) == 0) {
+    r = hub_is_read(call) ? pipe_resource_fail(&result, &hub->arena, code, span_from_str(words))
+                          : pipe_result_fail(&result, &hub->arena, code, span_from_str(words));
+    if (r == 0) {
         call_finish(call, &result);
     } else {
         call_fail(call, CALL_ERROR_INTERNAL, SPAN_NULL);
@@ -161,17 +170,35 @@ PipeHub *pipe_hub_free(PipeHub *hub)
     return mem_free(hub);
 }
 
+/* Bytes of what the asker gave. */
+static size_t hub_size(const Call *call)
+{
+    if (hub_is_read(call)) {
+        return call->target.n;
+    }
+    return call != NULL && call->arguments.node != NULL ? json_span(call->arguments).n : 0;
+}
+
+static int hub_write(const Call *call, Span name, PipeWireMessage *message)
+{
+    if (hub_is_read(call)) {
+        return pipe_write_read(message->bytes, &message->head, call->target);
+    }
+    return pipe_write_call_lent(message->bytes, &message->head, name,
+                                call != NULL ? call->arguments : JSON_VALUE_NULL,
+                                message->ret_lent);
+}
+
 /* Sends a call (or NULL: that for the list). 0, PIPE_WIRE_E_*, or a negative errno, after which the
  * connection is useless: half of the message may have been sent. */
 static int hub_send(PipeHub *hub, Call *call, Span name, int64_t now_ms)
 {
-    JsonValue args = call != NULL ? call->arguments : JSON_VALUE_NULL;
     HubItem *item;
     PipeWireMessage message;
     int r;
 
     /* Need not be copied to see it. */
-    if (args.node != NULL && json_span(args).n > hub->wire.max_bytes) {
+    if (hub_size(call) > hub->wire.max_bytes) {
         return PIPE_WIRE_E_TOO_LARGE;
     }
     item = hub_item(hub, call, now_ms);
@@ -186,9 +213,7 @@ static int hub_send(PipeHub *hub, Call *call, Span name, int64_t now_ms)
         if (r != 0) {
             (void)pipe_wire_end(&hub->wire, &message, r);
         } else {
-            r = pipe_wire_end(
-                &hub->wire, &message,
-                pipe_write_call_lent(message.bytes, &message.head, name, args, message.ret_lent));
+            r = pipe_wire_end(&hub->wire, &message, hub_write(call, name, &message));
             if (r != 0) {
                 pipe_entries_remove(&hub->out, &item->entry);
             }
@@ -219,9 +244,8 @@ static void hub_fail_size(PipeHub *hub, Call *call)
     char words[HUB_WORDS_BYTES];
 
     (void)snprintf(words, sizeof(words),
-                   "the arguments are too large: a message to the add-in may have %u bytes; pass "
-                   "less at once",
-                   (unsigned)hub->wire.max_bytes);
+                   "the %s too large: a message to the add-in may have %u bytes; pass less at once",
+                   hub_is_read(call) ? "URI is" : "arguments are", (unsigned)hub->wire.max_bytes);
     hub_fail(hub, call, PIPE_CODE_TOO_LARGE, words);
 }
 
@@ -231,8 +255,10 @@ void pipe_hub_submit(PipeHub *hub, Call *call, Span name, int64_t now_ms)
 
     if (hub->state != HUB_OPEN) {
         hub_fail(hub, call, PIPE_CODE_NOT_AVAILABLE,
-                 "the add-in is not connected; the call has not run: start the application, then "
-                 "call again");
+                 hub_is_read(call)
+                     ? "the add-in is not connected: start the application, then read again"
+                     : "the add-in is not connected; the call has not run: start the application, "
+                       "then call again");
         return;
     }
     r = hub_send(hub, call, name, now_ms);
@@ -261,22 +287,28 @@ void pipe_hub_cancel(PipeHub *hub, Call *call, int64_t now_ms)
     }
 }
 
-void pipe_hub_lost(PipeHub *hub, Span why)
+static void hub_fail_lost(PipeHub *hub, Call *call, Span why)
 {
     char words[HUB_WORDS_BYTES];
+
+    (void)snprintf(words, sizeof(words), "Lost connection to the add-in%s%.*s%s%s",
+                   why.n > 0 ? " (" : "", (int)(why.n < HUB_WORDS_BYTES ? why.n : HUB_WORDS_BYTES),
+                   why.n > 0 ? why.p : "", why.n > 0 ? ")" : "",
+                   hub_is_read(call) ? ": read again when it is back"
+                                     : "; the call may have been done: check before calling again");
+    hub_fail(hub, call, PIPE_CODE_DISCONNECTED, words);
+}
+
+void pipe_hub_lost(PipeHub *hub, Span why)
+{
     PipeEntry *entry;
 
     /* First: those that end find that nothing can be sent, so that this comes to an end. */
     hub->state = HUB_LOST;
-    (void)snprintf(words, sizeof(words),
-                   "Lost connection to the add-in%s%.*s%s; the call may have been done: check "
-                   "before calling again",
-                   why.n > 0 ? " (" : "", (int)(why.n < HUB_WORDS_BYTES ? why.n : HUB_WORDS_BYTES),
-                   why.n > 0 ? why.p : "", why.n > 0 ? ")" : "");
     while ((entry = pipe_entries_first(&hub->out)) != NULL) {
         HubItem *item = PIPE_ENTRY_OWNER(entry, HubItem, entry);
 
-        hub_fail(hub, hub_release(hub, item, item->since_ms), PIPE_CODE_DISCONNECTED, words);
+        hub_fail_lost(hub, hub_release(hub, item, item->since_ms), why);
     }
 }
 
@@ -294,6 +326,7 @@ static void hub_answer(PipeHub *hub, const PipeMessage *message, int64_t now_ms)
     CallResult result;
     int64_t waited_ms;
     Call *call;
+    int r;
 
     if (item == NULL) {
         hub->counts.late++;
@@ -306,7 +339,11 @@ static void hub_answer(PipeHub *hub, const PipeMessage *message, int64_t now_ms)
             hub->config.listed(hub->config.context,
                                message->success ? message->data : JSON_VALUE_NULL);
         }
-    } else if (pipe_result_read(&result, &hub->arena, message, waited_ms) == 0) {
+        return;
+    }
+    r = hub_is_read(call) ? pipe_resource_read(&result, &hub->arena, message, waited_ms)
+                          : pipe_result_read(&result, &hub->arena, message, waited_ms);
+    if (r == 0) {
         call_finish(call, &result);
     } else {
         call_fail(call, CALL_ERROR_INTERNAL,

@@ -54,9 +54,11 @@ PipeHub *pipe_hub_free(PipeHub *hub);
 int pipe_hub_list(PipeHub *hub, int64_t now_ms);
 
 /* A provider's start and cancel. name: what the add-in calls the tool, borrowed until return. A
- * message over the limit fails the call with PIPE_MESSAGE_TOO_LARGE and is not sent; one that finds
- * no room, since the add-in does not read, or no add-in any more, with ADAPTER_NOT_AVAILABLE. The
- * protocol has no cancel: the call is forgotten, and what comes of it dropped. */
+ * call that reads a resource (CALL_READ; name is not looked at, its target is the URI) becomes one
+ * of toolwire.read_resource, and ends as pipe_resource_read says. A message over the limit fails
+ * the call with PIPE_MESSAGE_TOO_LARGE and is not sent; one that finds no room, since the add-in
+ * does not read, or no add-in any more, with ADAPTER_NOT_AVAILABLE. The protocol has no cancel: the
+ * call is forgotten, and what comes of it dropped. */
 void pipe_hub_submit(PipeHub *hub, Call *call, Span name, int64_t now_ms);
 void pipe_hub_cancel(PipeHub *hub, Call *call, int64_t now_ms);
 

@@ -30,8 +30,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The tool that tells what else an add-in offers; without arguments. */
+/* The tool that tells what else an add-in offers; without arguments. Ours, as the next one. */
 #define PIPE_LIST_TOOLS "toolwire.list_tools"
+
+/* The one that reads a resource of the list: {"uri"}; its data are {"contents":[…]}, as MCP has
+ * them. */
+#define PIPE_READ_RESOURCE "toolwire.read_resource"
 
 /* Codes of the document and of the real ends; an application has its own. */
 #define PIPE_CODE_TOO_LARGE     "PIPE_MESSAGE_TOO_LARGE"
@@ -42,6 +46,7 @@
 #define PIPE_CODE_INVALID       "SCHEMA_VALIDATION_FAILED"
 #define PIPE_CODE_HANDLER       "HANDLER_ERROR"
 #define PIPE_CODE_PROTOCOL      "PIPE_PROTOCOL_ERROR" /* ours: no message of this protocol */
+#define PIPE_CODE_NO_RESOURCE   "RESOURCE_NOT_FOUND"  /* ours */
 
 enum {
     PIPE_E_PROTOCOL = 1, /* not JSON, no object, no type: say why and close */
@@ -77,6 +82,10 @@ typedef struct PipeMessage {
  * the field, with PROTOCOL the byte or the field. 0, -ENOMEM, PIPE_E_*. */
 int pipe_message_read(PipeMessage *ret, Arena *arena, Span message, Diag *reterr_diag);
 
+/* What a call of toolwire.read_resource is to read; what is escaped is decoded into the arena. 0,
+ * -ENOMEM, PIPE_E_VALUE: it does not say. */
+int pipe_message_uri(const PipeMessage *message, Arena *arena, Span *ret);
+
 /* What every message says about itself. unix_ms: wall clock. */
 typedef struct PipeHead {
     char id[UUID_SIZE];
@@ -90,6 +99,9 @@ int pipe_write_call(Bytes *out, const PipeHead *head, Span tool_name, JsonValue 
  * which. ret_lent may be NULL. */
 int pipe_write_call_lent(Bytes *out, const PipeHead *head, Span tool_name, JsonValue args,
                          BytesLent *ret_lent);
+
+/* A call of toolwire.read_resource. */
+int pipe_write_read(Bytes *out, const PipeHead *head, Span uri);
 int pipe_write_ping(Bytes *out, const PipeHead *head);
 int pipe_write_pong(Bytes *out, const PipeHead *head);
 
@@ -107,6 +119,12 @@ int pipe_write_result(Bytes *out, const PipeHead *head, Span call_id, Span tool_
 int pipe_write_result_lent(Bytes *out, const PipeHead *head, Span call_id, Span tool_name,
                            const CallResult *result, int64_t duration_ms, BytesLent *ret_lent);
 
+/* The answer to a call of toolwire.read_resource: data {"contents":[…]}, or a failure by the same
+ * table. A message that begins with a code, as those of pipe_resource_read do, gives its own.
+ * ret_lent may be NULL. */
+int pipe_write_resource(Bytes *out, const PipeHead *head, Span call_id, const CallResult *result,
+                        int64_t duration_ms, BytesLent *ret_lent);
+
 /* Reads a result or an error message as the result of a call, a tool's result in every case: data
  * as structured content (an object; anything else under "result") and as text (a string as it is,
  * anything else as JSON), and in `_meta` the peer's duration_ms beside ours (waited_ms). Failed:
@@ -117,3 +135,14 @@ int pipe_result_read(CallResult *ret, Arena *arena, const PipeMessage *message, 
 
 /* The same for failures of our own: no peer, lost, too large. */
 int pipe_result_fail(CallResult *ret, Arena *arena, const char *code, Span message);
+
+/* Reads a result or an error message as what became of toolwire.read_resource. A success is
+ * CALL_RESULT_RESOURCE, if data.contents is an array of objects, each with a string uri and a
+ * string text or blob; members that are null are left out; `_meta` as above. Anything else, and a
+ * failure, is an error of the call ("CODE: message"), of a kind that suits the code: unknown
+ * resource, unavailable, timeout…, else internal. Borrows as above. 0, -ENOMEM. */
+int pipe_resource_read(CallResult *ret, Arena *arena, const PipeMessage *message,
+                       int64_t waited_ms);
+
+/* The same for failures of our own. */
+int pipe_resource_fail(CallResult *ret, Arena *arena, const char *code, Span message);

@@ -7,6 +7,7 @@
 #include "base/span.h"
 #include "dialect/pipe/message.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,6 +36,16 @@ void pipe_out_int(PipeOut *o, int64_t value);
 
 /* JSON of any size, between other parts. */
 void pipe_out_large(PipeOut *o, Span json);
+
+/* The JSON on one line, for doors that send lines; copied into the arena if it was on several. 0,
+ * -ENOMEM. */
+int pipe_one_line(Arena *arena, Span *json);
+
+/* The result's `_meta`: how long it took the peer (-1: it did not say), and us. 0, -ENOMEM. */
+int pipe_read_meta(CallResult *result, Arena *arena, int64_t duration_ms, int64_t waited_ms);
+
+/* Letters of an error code only, and at least one. */
+bool pipe_is_code(Span text);
 
 /* A text that must not be empty, else those words. */
 Span pipe_words_or(Span text, const char *words);

@@ -253,3 +253,13 @@ int pipe_message_read(PipeMessage *ret, Arena *arena, Span message, Diag *reterr
     *ret = reading.message;
     return r < 0 ? err_pass(r) : r;
 }
+
+int pipe_message_uri(const PipeMessage *message, Arena *arena, Span *ret)
+{
+    JsonValue uri;
+
+    if (!read_get(message->args, "uri", &uri) || json_kind(uri) != JSON_STRING) {
+        return PIPE_E_VALUE;
+    }
+    return err_fold(json_string(uri, arena, ret));
+}

@@ -114,6 +114,16 @@ int pipe_write_call_lent(Bytes *out, const PipeHead *head, Span tool_name, JsonV
     return pipe_out_finish(&o);
 }
 
+int pipe_write_read(Bytes *out, const PipeHead *head, Span uri)
+{
+    PipeOut o = pipe_out_begin(out, head, PIPE_TOOL_CALL, NULL);
+
+    pipe_out_span(&o, SPAN("\"tool_name\":\"" PIPE_READ_RESOURCE "\",\"args\":{\"uri\":"));
+    pipe_out_string(&o, uri);
+    pipe_out_span(&o, SPAN("}"));
+    return pipe_out_finish(&o);
+}
+
 int pipe_write_ping(Bytes *out, const PipeHead *head)
 {
     PipeOut o = pipe_out_begin(out, head, PIPE_PING, NULL);

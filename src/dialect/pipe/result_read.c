@@ -1,7 +1,6 @@
 /* What an add-in says about a call, as the result of that call. */
 #include "dialect/pipe/message.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -58,6 +57,28 @@ static bool has_lines(Span json)
            (memchr(json.p, '\n', json.n) != NULL || memchr(json.p, '\r', json.n) != NULL);
 }
 
+/* The same of a value, not looking into its long strings: there are none inside a string. */
+static bool value_has_lines(JsonValue value)
+{
+    const JsonNode *nodes = value.node;
+    Span json = json_span(value);
+    uint32_t n_nodes = json.n > BYTES_LEND_MIN ? nodes->skip : 0;
+    size_t at = 0;
+
+    for (uint32_t i = 0; i < n_nodes; i++) {
+        if ((nodes[i].tag & JSON_NODE_KIND_MASK) == JSON_STRING &&
+            nodes[i].size >= BYTES_LEND_MIN) {
+            size_t start = nodes[i].start - nodes[0].start;
+
+            if (has_lines(span_make(json.p + at, start - at))) {
+                return true;
+            }
+            at = start + nodes[i].size;
+        }
+    }
+    return has_lines(span_make(json.p + at, json.n - at));
+}
+
 /* Takes out raw newlines and the indentation behind them, in place. Both are outside of strings,
  * since JSON has no raw newline inside. */
 static size_t strip_lines(char *text, size_t n)
@@ -76,8 +97,7 @@ static size_t strip_lines(char *text, size_t n)
     return n_kept;
 }
 
-/* The JSON on one line, for doors that send lines. */
-static int one_line(Arena *arena, Span *json)
+int pipe_one_line(Arena *arena, Span *json)
 {
     char *copy;
 
@@ -201,7 +221,7 @@ static int read_success(CallResult *result, Arena *arena, JsonValue data)
         return 0;
     }
     json = json_span(data);
-    r = one_line(arena, &json);
+    r = value_has_lines(data) ? pipe_one_line(arena, &json) : 0;
     if (r != 0) {
         return err_pass(r);
     }
@@ -281,21 +301,25 @@ static int read_failure(CallResult *result, Arena *arena, const PipeMessage *m)
     return 0;
 }
 
-static int read_meta(CallResult *result, Arena *arena, int64_t duration_ms, int64_t waited_ms)
+int pipe_read_meta(CallResult *result, Arena *arena, int64_t duration_ms, int64_t waited_ms)
 {
-    char *text = arena_alloc(arena, META_SIZE);
-    int n;
+    Bytes built = built_begin(arena, META_SIZE);
+    JsonWriter w;
 
-    if (text == NULL) {
+    if (built.data == NULL) {
         return err_raise(-ENOMEM);
     }
-    if (duration_ms < 0) {
-        n = snprintf(text, META_SIZE, "{\"waited_ms\":%lld}", (long long)waited_ms);
-    } else {
-        n = snprintf(text, META_SIZE, "{\"duration_ms\":%lld,\"waited_ms\":%lld}",
-                     (long long)duration_ms, (long long)waited_ms);
+    json_writer_init(&w, &built, JSON_STYLE_COMPACT);
+    json_write_object(&w);
+    if (duration_ms >= 0) {
+        json_write_key(&w, SPAN("duration_ms"));
+        json_write_uint(&w, (uint64_t)duration_ms);
     }
-    result->meta = span_make(text, (size_t)n);
+    json_write_key(&w, SPAN("waited_ms"));
+    json_write_int(&w, waited_ms);
+    json_write_end_object(&w);
+    (void)json_writer_finish(&w);
+    result->meta = bytes_span(&built);
     return 0;
 }
 
@@ -306,7 +330,7 @@ int pipe_result_read(CallResult *ret, Arena *arena, const PipeMessage *message, 
                              : read_failure(&result, arena, message);
 
     if (r == 0) {
-        r = read_meta(&result, arena, message->duration_ms, waited_ms);
+        r = pipe_read_meta(&result, arena, message->duration_ms, waited_ms);
     }
     if (r == 0) {
         *ret = result;

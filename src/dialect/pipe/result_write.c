@@ -7,13 +7,12 @@
 /* The names of a result's members, brackets and commas, and the number at its end. */
 #define RESULT_OVERHEAD ((size_t)128)
 
-/* What each CallError is called on the pipe; those of prompts, resources and lists do not come
- * here. */
+/* What each CallError is called on the pipe; those of prompts and lists do not come here. */
 static const char *const error_codes[CALL_N_ERRORS] = {
     [CALL_ERROR_NONE] = PIPE_CODE_HANDLER,
     [CALL_ERROR_UNKNOWN_TOOL] = PIPE_CODE_NOT_FOUND,
     [CALL_ERROR_UNKNOWN_PROMPT] = PIPE_CODE_HANDLER,
-    [CALL_ERROR_UNKNOWN_RESOURCE] = PIPE_CODE_HANDLER,
+    [CALL_ERROR_UNKNOWN_RESOURCE] = PIPE_CODE_NO_RESOURCE,
     [CALL_ERROR_INVALID_ARGUMENTS] = PIPE_CODE_INVALID,
     [CALL_ERROR_INVALID_CURSOR] = PIPE_CODE_HANDLER,
     [CALL_ERROR_RATE] = PIPE_CODE_HANDLER,
@@ -131,7 +130,7 @@ static void failure_problems(Failure *f, const CallResult *result)
     f->message = bytes_span(&f->words);
 }
 
-static bool failure_is_code(Span s)
+bool pipe_is_code(Span s)
 {
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
@@ -146,7 +145,7 @@ static bool failure_is_code(Span s)
 /* An exception: one that looks like a code is one. */
 static void failure_raised(Failure *f, const CallResult *result)
 {
-    if (failure_is_code(result->error_type)) {
+    if (pipe_is_code(result->error_type)) {
         f->code = result->error_type;
     } else if (result->error_type.n > 0) {
         failure_add(f, result->error_type);
@@ -156,10 +155,30 @@ static void failure_raised(Failure *f, const CallResult *result)
     }
 }
 
-static void failure_of_error(Failure *f, const CallResult *result)
+/* "CODE: message", as pipe_resource_read says it, so that the code survives a relay. False if it is
+ * nothing of the kind. */
+static bool failure_split(Failure *f)
+{
+    const char *colon = memchr(f->message.p, ':', f->message.n);
+    size_t n = colon != NULL ? (size_t)(colon - f->message.p) : 0;
+
+    /* pipe_is_code refuses what is empty, so that there is a colon. */
+    if (!pipe_is_code(span_make(f->message.p, n)) || n + 2 >= f->message.n || colon[1] != ' ') {
+        return false;
+    }
+    f->code = span_make(f->message.p, n);
+    f->message = span_make(f->message.p + n + 2, f->message.n - n - 2);
+    return true;
+}
+
+/* reads: a resource was to be read. */
+static void failure_of_error(Failure *f, const CallResult *result, bool reads)
 {
     f->code = span_from_str(error_codes[result->error]);
     f->message = pipe_words_or(result->message, call_error_text(result->error));
+    if (reads && failure_split(f)) {
+        return;
+    }
     if (result->error == CALL_ERROR_INVALID_ARGUMENTS) {
         failure_problems(f, result);
     } else if (result->error == CALL_ERROR_RAISED) {
@@ -220,7 +239,7 @@ static void write_duration(PipeOut *o, int64_t duration_ms)
 }
 
 static int write_failure(Bytes *out, const PipeHead *head, Span call_id, const CallResult *result,
-                         int64_t duration_ms)
+                         int64_t duration_ms, bool reads)
 {
     CLEANUP(failure_deinit) Failure f = {.r = 0};
     PipeOut o;
@@ -231,7 +250,7 @@ static int write_failure(Bytes *out, const PipeHead *head, Span call_id, const C
     if (result->kind == CALL_RESULT_TOOL) {
         failure_of_tool(&f, result);
     } else {
-        failure_of_error(&f, result);
+        failure_of_error(&f, result, reads);
     }
     if (f.r != 0) {
         return err_fold(f.r);
@@ -268,8 +287,9 @@ static int write_unknown_tool(Bytes *out, const PipeHead *head, Span call_id, Sp
     return pipe_write_error(out, head, SPAN(PIPE_CODE_NOT_FOUND), bytes_span(&words), call_id);
 }
 
+/* list: {"NAME":[ for what has no structured content. */
 static int write_success(Bytes *out, const PipeHead *head, Span call_id, const CallResult *result,
-                         int64_t duration_ms, BytesLent *ret_lent)
+                         int64_t duration_ms, Span list, BytesLent *ret_lent)
 {
     PipeOut o = pipe_out_begin(out, head, PIPE_TOOL_RESULT, ret_lent);
     size_t n = result->structured.n;
@@ -282,7 +302,7 @@ static int write_success(Bytes *out, const PipeHead *head, Span call_id, const C
     if (result->structured.n > 0) {
         pipe_out_large(&o, result->structured);
     } else {
-        pipe_out_span(&o, SPAN("{\"content\":["));
+        pipe_out_span(&o, list);
         for (size_t i = 0; i < result->n_pieces; i++) {
             pipe_out_large(&o, result->pieces[i]);
         }
@@ -291,6 +311,14 @@ static int write_success(Bytes *out, const PipeHead *head, Span call_id, const C
     pipe_out_span(&o, SPAN(",\"error\":null"));
     write_duration(&o, duration_ms);
     return pipe_out_finish(&o);
+}
+
+/* No hub can be asked anything; and no other kind answers what it can call. */
+static CallResult no_answer(CallResultKind kind)
+{
+    return (CallResult){.kind = CALL_RESULT_ERROR,
+                        .error =
+                            kind == CALL_RESULT_ASK ? CALL_ERROR_CANNOT_ASK : CALL_ERROR_INTERNAL};
 }
 
 int pipe_write_result(Bytes *out, const PipeHead *head, Span call_id, Span tool_name,
@@ -302,18 +330,34 @@ int pipe_write_result(Bytes *out, const PipeHead *head, Span call_id, Span tool_
 int pipe_write_result_lent(Bytes *out, const PipeHead *head, Span call_id, Span tool_name,
                            const CallResult *result, int64_t duration_ms, BytesLent *ret_lent)
 {
-    CallResult none = {.kind = CALL_RESULT_ERROR, .error = CALL_ERROR_INTERNAL};
+    CallResult none;
 
     if (result->kind == CALL_RESULT_TOOL && !result->is_error) {
-        return write_success(out, head, call_id, result, duration_ms, ret_lent);
+        return write_success(out, head, call_id, result, duration_ms, SPAN("{\"content\":["),
+                             ret_lent);
     }
     if (result->kind == CALL_RESULT_ERROR && result->error == CALL_ERROR_UNKNOWN_TOOL) {
         return write_unknown_tool(out, head, call_id, tool_name);
     }
     if (result->kind != CALL_RESULT_TOOL && result->kind != CALL_RESULT_ERROR) {
-        /* No hub can be asked anything; and nothing else answers the call of a tool. */
-        none.error = result->kind == CALL_RESULT_ASK ? CALL_ERROR_CANNOT_ASK : CALL_ERROR_INTERNAL;
+        none = no_answer(result->kind);
         result = &none;
     }
-    return write_failure(out, head, call_id, result, duration_ms);
+    return write_failure(out, head, call_id, result, duration_ms, false);
+}
+
+int pipe_write_resource(Bytes *out, const PipeHead *head, Span call_id, const CallResult *result,
+                        int64_t duration_ms, BytesLent *ret_lent)
+{
+    CallResult none;
+
+    if (result->kind == CALL_RESULT_RESOURCE) {
+        return write_success(out, head, call_id, result, duration_ms, SPAN("{\"contents\":["),
+                             ret_lent);
+    }
+    if (result->kind != CALL_RESULT_ERROR) {
+        none = no_answer(result->kind);
+        result = &none;
+    }
+    return write_failure(out, head, call_id, result, duration_ms, true);
 }

@@ -375,6 +375,136 @@ static void the_list_is_answered_here(void **state)
     owner_close(&owner);
 }
 
+#define READ(id, args)                                                                             \
+    SPAN("{\"id\":\"" id "\",\"type\":\"tool_call\",\"payload\":{\"tool_name\":"                   \
+         "\"toolwire.read_resource\"" args "}}")
+#define READ_URI(id, uri) READ(id, ",\"args\":{\"uri\":\"" uri "\"}")
+
+static void finish_contents(Call *call, Span elements)
+{
+    CallResult result = {.kind = CALL_RESULT_RESOURCE, .pieces = &elements, .n_pieces = 1};
+
+    call_finish(call, &result);
+}
+
+static void a_question_for_a_resource_becomes_a_call_that_reads(void **state)
+{
+    Owner owner;
+    Call *call;
+
+    (void)state;
+    owner_open(&owner, 0, 0);
+    owner_receive(&owner, READ_URI("1", "plan:\\/\\/svg"));
+    call = pipe_addin_next(owner.addin);
+    assert_int_equal(call->verb, CALL_READ);
+    assert_span(call->target, "plan://svg");
+    assert_null(call->arguments.node);
+    finish_contents(call, SPAN("{\"uri\":\"plan://svg\",\"text\":\"<svg/>\"}"));
+    assert_sent(&owner.pipe,
+                TEST_HEAD("01", "tool_result", "000") "{\"call_id\":\"1\",\"success\":true,"
+                                                      "\"data\":{\"contents\":[{\"uri\":"
+                                                      "\"plan://svg\",\"text\":\"<svg/>\"}]},"
+                                                      "\"error\":null,\"duration_ms\":0}}\n");
+    call_fail(owner_call(&owner, READ_URI("2", "plan://no")), CALL_ERROR_UNKNOWN_RESOURCE,
+              SPAN("no such plan"));
+    assert_sent(&owner.pipe, FAILED("01", "2", "RESOURCE_NOT_FOUND", "no such plan"));
+    /* The place serves tools again. */
+    call = owner_call(&owner, CALL("3", "t"));
+    assert_int_equal(call->verb, CALL_TOOL);
+    finish_done(call);
+    assert_sent(&owner.pipe, DONE("01", "3", "0"));
+    owner_close(&owner);
+}
+
+static void one_that_waits_does_not_need_its_message(void **state)
+{
+    char *message = strdup(READ_URI("2", "plan:\\/\\/svg").p);
+    Owner owner;
+    Call *call;
+
+    (void)state;
+    owner_open(&owner, 0, 1);
+    call = owner_call(&owner, CALL("1", "t"));
+    assert_null(owner_call(&owner, span_from_str(message)));
+    free(message);
+    assert_null(owner_call(&owner, CALL("3", "t")));
+    finish_done(call);
+    call = pipe_addin_next(owner.addin);
+    assert_int_equal(call->verb, CALL_READ);
+    assert_span(call->target, "plan://svg");
+    finish_contents(call, SPAN("{}"));
+    finish_done(pipe_addin_next(owner.addin));
+    owner_close(&owner);
+}
+
+static void a_question_without_a_uri_is_answered_here(void **state)
+{
+    const Span rows[] = {READ("1", ""), READ("1", ",\"args\":{}"),
+                         READ("1", ",\"args\":{\"uri\":7}"), READ("1", ",\"args\":{\"uri\":null}")};
+    Owner owner;
+
+    (void)state;
+    owner_open(&owner, 0, 0);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(rows); i++) {
+        assert_null(owner_call(&owner, rows[i]));
+        assert_sent(&owner.pipe, FAILED("01", "1", "SCHEMA_VALIDATION_FAILED",
+                                        "Argument validation failed: /uri: expected string"));
+    }
+    owner_close(&owner);
+}
+
+static void without_a_list_reading_is_a_tool_like_any_other(void **state)
+{
+    PipeAddinConfig config = {.max_bytes = 0};
+    Owner owner;
+    PipeAddin *plain;
+    Call *call;
+
+    (void)state;
+    owner_open(&owner, 0, 0);
+    config.sink = &owner.pipe.sink;
+    config.source = &owner.pipe.source;
+    assert_int_equal(pipe_addin_new(&plain, &config, 0), 0);
+    assert_int_equal(pipe_addin_receive(plain, READ_URI("1", "a:b"), 0), 0);
+    call = pipe_addin_next(plain);
+    assert_int_equal(call->verb, CALL_TOOL);
+    assert_span(call->target, PIPE_READ_RESOURCE);
+    assert_span(json_span(call->arguments), "{\"uri\":\"a:b\"}");
+    finish_done(call);
+    assert_sent(&owner.pipe, DONE("01", "1", "0"));
+    assert_int_equal(pipe_addin_receive(plain, READ("2", ""), 0), 0);
+    finish_done(pipe_addin_next(plain));
+    assert_sent(&owner.pipe, DONE("01", "2", "0"));
+    assert_null(pipe_addin_free(plain));
+    owner_close(&owner);
+}
+
+static void a_resource_over_the_limit_becomes_a_failure(void **state)
+{
+    char *text = calloc(1, 100000);
+    Owner owner;
+
+    (void)state;
+    memset(text, '7', 100000);
+    owner_open(&owner, 50000, 0);
+    /* The second is seen before it is written. */
+    for (size_t n = 50000; n <= 100000; n += 50000) {
+        finish_contents(owner_call(&owner, READ_URI("1", "a:b")), span_make(text, n));
+        assert_int_equal(owner.pipe.n_ids, n == 50000 ? 2 : 1);
+        owner.pipe.n_ids = 0;
+        assert_true(test_pipe_said(&owner.pipe,
+                                   "{\"code\":\"PIPE_MESSAGE_TOO_LARGE\",\"message\":\"the "
+                                   "resource does not fit into the 50000 bytes of a message\"}"));
+        test_pipe_clear(&owner.pipe);
+    }
+    test_pipe_lend(&owner.pipe);
+    finish_contents(owner_call(&owner, READ_URI("1", "a:b")), span_make(text, 49000));
+    assert_int_equal(owner.pipe.n_lent, 1);
+    assert_int_equal(pipe_addin_error(owner.addin), 0);
+    owner_close(&owner);
+    free(text);
+}
+
 /* Ends a call with an answer of exactly n bytes. */
 static void finish_sized(Owner *owner, size_t n)
 {
@@ -566,8 +696,10 @@ static void calls_in_a_row_allocate_nothing(void **state)
         call = owner_call(&owner, CALL("1", "t"));
         assert_null(owner_call(&owner, CALL("2", "t")));
         assert_null(owner_call(&owner, CALL("3", PIPE_LIST_TOOLS)));
+        assert_null(owner_call(&owner, READ_URI("4", "a:\\/b")));
         finish_done(call);
         finish_done(pipe_addin_next(owner.addin));
+        finish_contents(pipe_addin_next(owner.addin), SPAN("{}"));
         owner_receive(&owner, SPAN("{\"type\":\"ping\"}"));
         test_pipe_clear(&owner.pipe);
     }
@@ -593,6 +725,9 @@ static int serve_one(void *context)
     if (r == 0) {
         call = pipe_addin_next(owner.addin);
         r = pipe_addin_receive(owner.addin, CALL("2", "t"), 0);
+    }
+    if (r == 0) {
+        r = pipe_addin_receive(owner.addin, READ_URI("3", "a:\\/b"), 0);
     }
     if (call != NULL) {
         finish_done(call);
@@ -629,6 +764,11 @@ int main(void)
         cmocka_unit_test(large_ones_that_wait_are_refused_sooner),
         cmocka_unit_test(an_id_in_use_is_refused),
         cmocka_unit_test(the_list_is_answered_here),
+        cmocka_unit_test(a_question_for_a_resource_becomes_a_call_that_reads),
+        cmocka_unit_test(one_that_waits_does_not_need_its_message),
+        cmocka_unit_test(a_question_without_a_uri_is_answered_here),
+        cmocka_unit_test(without_a_list_reading_is_a_tool_like_any_other),
+        cmocka_unit_test(a_resource_over_the_limit_becomes_a_failure),
         cmocka_unit_test(an_answer_over_the_limit_becomes_a_failure),
         cmocka_unit_test(content_over_the_limit_becomes_a_failure),
         cmocka_unit_test(calls_of_a_hub_that_has_gone_are_dropped),

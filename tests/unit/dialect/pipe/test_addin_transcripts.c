@@ -1,7 +1,8 @@
 /* Plays tests/transcripts/pipe/addin/NAME.txt against an add-in's side; transcript_testing.h says
  * what lines there are. Its tools, in the place of a router: `whole` answers its arguments as
  * structured content, what begins with `hold` waits for the command finish, raise or fail, anything
- * else is unknown. It offers {"name":"planner","tools":[]}. */
+ * else is unknown. Its resources: plan://svg is there, those that begin with `hold` wait likewise,
+ * for the command contents or timeout. It offers {"name":"planner","tools":[]}. */
 #include "dialect/pipe/addin.h"
 
 #include "unit/dialect/pipe/transcript_testing.h"
@@ -21,11 +22,21 @@ typedef struct Player {
     bool is_useless;
 } Player;
 
+static void finish_contents(Call *call, const char *json)
+{
+    Span piece = span_from_str(json);
+    CallResult result = {.kind = CALL_RESULT_RESOURCE, .pieces = &piece, .n_pieces = 1};
+
+    call_finish(call, &result);
+}
+
 static void dispatch(Player *player, Call *call)
 {
     CallResult result = {.kind = CALL_RESULT_TOOL, .structured = SPAN("{}")};
 
-    if (span_equals(call->target, SPAN("whole"))) {
+    if (call->verb == CALL_READ && span_equals(call->target, SPAN("plan://svg"))) {
+        finish_contents(call, "{\"uri\":\"plan://svg\",\"text\":\"<svg/>\"}");
+    } else if (span_equals(call->target, SPAN("whole"))) {
         if (call->arguments.node != NULL) {
             result.structured = json_span(call->arguments);
         }
@@ -40,7 +51,9 @@ static void dispatch(Player *player, Call *call)
         player->held[i] = call;
         assert_int_equal(call_keep_arguments(call), 0);
     } else {
-        call_fail(call, CALL_ERROR_UNKNOWN_TOOL, SPAN_NULL);
+        call_fail(call,
+                  call->verb == CALL_READ ? CALL_ERROR_UNKNOWN_RESOURCE : CALL_ERROR_UNKNOWN_TOOL,
+                  SPAN_NULL);
     }
 }
 
@@ -132,6 +145,14 @@ static void cmd_finish(Player *player, const char *words)
     CallResult result = {.kind = CALL_RESULT_TOOL, .structured = span_from_str(json)};
 
     call_finish(call, &result);
+}
+
+static void cmd_contents(Player *player, const char *words)
+{
+    const char *json;
+    Call *call = take_held(player, words, &json);
+
+    finish_contents(call, json);
 }
 
 static void cmd_raise(Player *player, const char *words)
@@ -234,6 +255,7 @@ static const struct {
     void (*run)(Player *player, const char *words);
 } commands[] = {
     {"finish", cmd_finish},             /* TOOL JSON: the held call answers that */
+    {"contents", cmd_contents},         /* URI JSON: the held resource has these contents */
     {"raise", cmd_raise},               /* TOOL TYPE WORDS: it ends in an exception */
     {"invalid", cmd_invalid},           /* TOOL JSON: its arguments have these problems */
     {"timeout", cmd_timeout},           /* TOOL WORDS: its deadline has passed */

@@ -20,7 +20,9 @@ typedef struct Asked {
     Owner *owner;
     size_t n_ends;
     bool is_error;
-    char structured[512];
+    CallResultKind kind;
+    CallError error;
+    char structured[512]; /* of a resource the contents, of an error its message */
     char meta[128];
     bool drops;             /* does not look at what comes */
     struct Asked *leads_to; /* submitted when this one ends */
@@ -57,12 +59,18 @@ static void asked_finish(Call *call, const CallResult *result)
     asked->n_ends++;
     assert_null(call->provider_data);
     asked->is_error = result->is_error || result->kind == CALL_RESULT_ERROR;
+    asked->kind = result->kind;
+    asked->error = result->error;
     if (asked->drops) {
         return;
     }
     if (result->kind == CALL_RESULT_TOOL) {
         put(asked->structured, sizeof(asked->structured), result->structured);
         put(asked->meta, sizeof(asked->meta), result->meta.n > 0 ? result->meta : SPAN(""));
+    } else if (result->kind == CALL_RESULT_RESOURCE) {
+        put(asked->structured, sizeof(asked->structured),
+            result->n_pieces > 0 ? result->pieces[0] : SPAN(""));
+        put(asked->meta, sizeof(asked->meta), result->meta);
     } else {
         put(asked->structured, sizeof(asked->structured), result->message);
     }
@@ -561,6 +569,137 @@ static void any_number_may_be_out(void **state)
     owner_close(&owner);
 }
 
+static void asked_init_read(Asked *asked, Owner *owner, const char *uri)
+{
+    asked_init(asked, owner);
+    asked->call.verb = CALL_READ;
+    asked->call.target = span_from_str(uri);
+}
+
+#define READ(n, uri)                                                                               \
+    TEST_HEAD(n, "tool_call", "000")                                                               \
+    "{\"tool_name\":\"toolwire.read_resource\",\"args\":{\"uri\":\"" uri "\"}}}\n"
+
+static void a_resource_is_read_by_a_tool(void **state)
+{
+    Owner owner;
+    Asked asked;
+
+    (void)state;
+    owner_open(&owner, 0);
+    asked_init_read(&asked, &owner, "plan://svg");
+    asked_arguments(&asked, "{\"not\":\"sent\"}");
+    owner_submit(&owner, &asked);
+    assert_sent(&owner.pipe, READ("01", "plan://svg"));
+    assert_int_equal(pipe_hub_pending(owner.hub), 1);
+    assert_true(asked.call.took_arguments);
+    owner.pipe.now_ms = 20;
+    owner_receive(&owner, RESULT("01", "\"success\":true,\"data\":{\"contents\":[{\"uri\":"
+                                       "\"plan://svg\",\"text\":\"<svg/>\"}]},\"duration_ms\":7"));
+    assert_int_equal(asked.n_ends, 1);
+    assert_int_equal(asked.kind, CALL_RESULT_RESOURCE);
+    assert_string_equal(asked.structured, "{\"uri\":\"plan://svg\",\"text\":\"<svg/>\"}");
+    assert_string_equal(asked.meta, "{\"duration_ms\":7,\"waited_ms\":20}");
+    assert_int_equal(pipe_hub_pending(owner.hub), 0);
+    owner_close(&owner);
+}
+
+static void assert_read_fails(const Asked *asked, CallError error, const char *words)
+{
+    assert_int_equal(asked->n_ends, 1);
+    assert_int_equal(asked->kind, CALL_RESULT_ERROR);
+    assert_string_equal(asked->structured, words);
+    assert_int_equal(asked->error, error);
+}
+
+static void a_resource_that_cannot_be_had_is_an_error(void **state)
+{
+    Owner owner;
+    Asked asked;
+
+    (void)state;
+    owner_open(&owner, 0);
+    asked_init_read(&asked, &owner, "a:b");
+    owner_submit(&owner, &asked);
+    owner_receive(&owner, RESULT("01", "\"success\":false,\"error\":{\"code\":"
+                                       "\"RESOURCE_NOT_FOUND\",\"message\":\"no a:b\"}"));
+    assert_read_fails(&asked, CALL_ERROR_UNKNOWN_RESOURCE, "RESOURCE_NOT_FOUND: no a:b");
+    asked_init_read(&asked, &owner, "a:b");
+    owner_submit(&owner, &asked);
+    owner_receive(&owner, SPAN("{\"type\":\"error\",\"payload\":{\"code\":\"TOOL_NOT_FOUND\","
+                               "\"message\":\"m\",\"call_id\":\"" TEST_ID("02") "\"}}"));
+    assert_read_fails(&asked, CALL_ERROR_UNKNOWN_RESOURCE, "TOOL_NOT_FOUND: m");
+    asked_init_read(&asked, &owner, "a:b");
+    owner_submit(&owner, &asked);
+    owner_receive(&owner, RESULT("03", "\"success\":true,\"data\":{\"n\":1}"));
+    assert_read_fails(&asked, CALL_ERROR_BAD_RESULT,
+                      "PIPE_PROTOCOL_ERROR: the add-in's answer is no resource: data.contents: "
+                      "expected array, got nothing");
+    asked_init_read(&asked, &owner, "a:b");
+    owner_submit(&owner, &asked);
+    owner_receive(&owner, RESULT("04", "\"success\":7"));
+    assert_read_fails(&asked, CALL_ERROR_BAD_RESULT,
+                      "PIPE_PROTOCOL_ERROR: the add-in's answer is wrong: payload.success: "
+                      "expected boolean, got number");
+    owner_close(&owner);
+}
+
+static void our_own_failures_to_read_are_errors(void **state)
+{
+    Owner owner;
+    Asked asked;
+
+    (void)state;
+    owner_open(&owner, 300);
+    {
+        char uri[302];
+
+        memset(uri, 'u', sizeof(uri));
+        uri[300] = '\0'; /* with what is around it too long */
+        asked_init_read(&asked, &owner, uri);
+        owner_submit(&owner, &asked);
+        assert_read_fails(&asked, CALL_ERROR_TOO_LARGE,
+                          "PIPE_MESSAGE_TOO_LARGE: the URI is too large: a message to the add-in "
+                          "may have 300 bytes; pass less at once");
+        uri[300] = 'u'; /* seen before it is written */
+        uri[301] = '\0';
+        assert_int_equal(owner.pipe.n_ids, 1);
+        asked_init_read(&asked, &owner, uri);
+        owner_submit(&owner, &asked);
+        assert_int_equal(asked.error, CALL_ERROR_TOO_LARGE);
+        assert_int_equal(owner.pipe.n_ids, 1);
+    }
+    owner.pipe.begin_fails = 1;
+    asked_init_read(&asked, &owner, "a:b");
+    owner_submit(&owner, &asked);
+    assert_read_fails(&asked, CALL_ERROR_UNAVAILABLE,
+                      "ADAPTER_NOT_AVAILABLE: the add-in does not read what it is sent; the call "
+                      "has not run: call again when it has done its work");
+    owner.pipe.begin_fails = 0;
+    asked_init_read(&asked, &owner, "a:b");
+    owner_submit(&owner, &asked);
+    assert_int_equal(asked.n_ends, 0);
+    pipe_hub_lost(owner.hub, SPAN("why"));
+    assert_read_fails(&asked, CALL_ERROR_UNAVAILABLE,
+                      "PIPE_DISCONNECTED: Lost connection to the add-in (why): read again when it "
+                      "is back");
+    asked_init_read(&asked, &owner, "a:b");
+    owner_submit(&owner, &asked);
+    assert_read_fails(&asked, CALL_ERROR_UNAVAILABLE,
+                      "ADAPTER_NOT_AVAILABLE: the add-in is not connected: start the application, "
+                      "then read again");
+    owner_close(&owner);
+    owner_open(&owner, 0);
+    owner.pipe.commit_fails = -EPIPE;
+    asked_init_read(&asked, &owner, "a:b");
+    owner_submit(&owner, &asked);
+    assert_read_fails(
+        &asked, CALL_ERROR_UNAVAILABLE,
+        "PIPE_DISCONNECTED: the call could not be sent to the add-in; it has not run: "
+        "call again");
+    owner_close(&owner);
+}
+
 /* The message can be read, and then there is no memory for what it says. */
 static void an_answer_that_finds_no_memory_ends_its_call(void **state)
 {
@@ -607,6 +746,9 @@ static void calls_in_a_row_allocate_nothing(void **state)
     for (int i = 0; i < 8; i++) {
         asked_init(&asked[i], &owner);
     }
+    for (int i = 3; i < 5; i++) {
+        asked_init_read(&asked[i], &owner, "a:b");
+    }
     for (int round = 0; round < 50; round++) {
         if (round == 3) {
             alloc_testing_reset(ALLOC_TESTING_NEVER);
@@ -618,10 +760,13 @@ static void calls_in_a_row_allocate_nothing(void **state)
         owner_receive(&owner, RESULT("01", "\"success\":true,\"data\":{\"a\":[1,2]}"));
         owner_receive(&owner, RESULT("02", "\"success\":false,\"error\":{\"code\":\"A\"}"));
         owner_receive(&owner, RESULT("03", "\"success\":true,\"data\":\"s\""));
-        for (int i = 3; i < 8; i++) {
+        owner_receive(&owner, RESULT("04", "\"success\":true,\"data\":{\"contents\":[{\"uri\":"
+                                           "\"a:b\",\"text\":\"\",\"blob\":null}]}"));
+        owner_receive(&owner, RESULT("05", "\"success\":false"));
+        for (int i = 5; i < 8; i++) {
             pipe_hub_cancel(owner.hub, &asked[i].call, 0);
         }
-        owner_receive(&owner, RESULT("04", "\"success\":true"));
+        owner_receive(&owner, RESULT("06", "\"success\":true"));
         owner_receive(&owner, SPAN("{\"type\":\"ping\"}"));
         test_pipe_clear(&owner.pipe);
     }
@@ -657,6 +802,19 @@ static int serve_one(void *context)
         assert_int_equal(asked.n_ends, 1);
         r = asked.is_error ? -ENOMEM : pipe_hub_receive(owner.hub, SPAN("{\"type\":\"x\"}"), 0);
     }
+    if (r == 0) {
+        asked_init_read(&asked, &owner, "a:b");
+        owner_submit(&owner, &asked);
+        r = pipe_hub_error(owner.hub);
+    }
+    if (r == 0) {
+        r = pipe_hub_receive(owner.hub,
+                             RESULT("03", "\"success\":true,\"data\":{\"contents\":[\n]}"), 0);
+    }
+    if (r == 0) {
+        assert_int_equal(asked.n_ends, 1);
+        r = asked.is_error ? -ENOMEM : 0;
+    }
     owner.hub = pipe_hub_free(owner.hub);
     assert_true(asked.n_ends <= 1);
     test_pipe_deinit(&owner.pipe);
@@ -689,6 +847,9 @@ int main(void)
         cmocka_unit_test(a_frame_over_the_limit_is_refused_with_words),
         cmocka_unit_test(a_pong_leaves_at_once),
         cmocka_unit_test(any_number_may_be_out),
+        cmocka_unit_test(a_resource_is_read_by_a_tool),
+        cmocka_unit_test(a_resource_that_cannot_be_had_is_an_error),
+        cmocka_unit_test(our_own_failures_to_read_are_errors),
         cmocka_unit_test(an_answer_that_finds_no_memory_ends_its_call),
         cmocka_unit_test(calls_in_a_row_allocate_nothing),
         cmocka_unit_test(want_of_memory_is_told),

@@ -1,9 +1,9 @@
 /* Plays tests/transcripts/pipe/hub/NAME.txt against a hub's side; transcript_testing.h says what
  * lines there are. Besides:
  *
- *     = TAG TEXT   the call of that tag ended so: ok or failed, content | structured | meta
- *     = list TEXT  the add-in said what it offers
- *     = told TEXT  the add-in said an error about no call
+ *     = TAG TEXT   the call of that tag ended so: ok or failed, content | structured | meta; one
+ * that reads: contents, its elements | meta; or error (kind) and its message = list TEXT  the
+ * add-in said what it offers = told TEXT  the add-in said an error about no call
  *
  * Every end must be expected, in order. */
 #include "dialect/pipe/hub.h"
@@ -38,6 +38,28 @@ static void append(Player *player, Span text)
     assert_int_equal(bytes_append_span(&player->ends, text), 0);
 }
 
+static void append_pieces(Player *player, const CallResult *result)
+{
+    for (size_t i = 0; i < result->n_pieces; i++) {
+        append(player, result->pieces[i]);
+    }
+}
+
+static void append_read(Player *player, const CallResult *result)
+{
+    if (result->kind == CALL_RESULT_RESOURCE) {
+        append(player, SPAN("contents "));
+        append_pieces(player, result);
+        append(player, SPAN(" | "));
+        append(player, result->meta);
+    } else {
+        assert_int_equal(result->kind, CALL_RESULT_ERROR);
+        assert_int_equal(
+            bytes_append_format(&player->ends, "error (%s) ", call_error_text(result->error)), 0);
+        append(player, result->message);
+    }
+}
+
 static void finish(Call *call, const CallResult *result)
 {
     Asked *asked = (Asked *)call;
@@ -45,15 +67,18 @@ static void finish(Call *call, const CallResult *result)
 
     assert_int_equal(
         bytes_append_format(&player->ends, "%c ", (char)('a' + (asked - player->asked))), 0);
-    assert_int_equal(result->kind, CALL_RESULT_TOOL);
-    append(player, result->is_error ? SPAN("failed ") : SPAN("ok "));
-    for (size_t i = 0; i < result->n_pieces; i++) {
-        append(player, result->pieces[i]);
+    if (call->verb == CALL_READ) {
+        assert_int_not_equal(result->kind, CALL_RESULT_TOOL);
+        append_read(player, result);
+    } else {
+        assert_int_equal(result->kind, CALL_RESULT_TOOL);
+        append(player, result->is_error ? SPAN("failed ") : SPAN("ok "));
+        append_pieces(player, result);
+        append(player, SPAN(" | "));
+        append(player, result->structured);
+        append(player, SPAN(" | "));
+        append(player, result->meta);
     }
-    append(player, SPAN(" | "));
-    append(player, result->structured);
-    append(player, SPAN(" | "));
-    append(player, result->meta);
     append(player, span_make("", 1));
     call_reset(call);
 }
@@ -117,7 +142,6 @@ static void submit(Player *player, Asked *asked, Span name, const char *text)
     assert_null(asked->call.door);
     asked->player = player;
     asked->call.door = &door;
-    asked->call.verb = CALL_TOOL;
     arena_init(&arena, SIZE_MAX);
     if (text != NULL) {
         assert_int_equal(json_parse(&doc, &arena, text, strlen(text), NULL, NULL), 0);
@@ -139,6 +163,15 @@ static void cmd_call(Player *player, const char *words)
     size_t n = strcspn(name, " ");
 
     submit(player, find(player, words), span_make(name, n), name[n] == ' ' ? name + n + 1 : NULL);
+}
+
+static void cmd_read(Player *player, const char *words)
+{
+    Asked *asked = find(player, words);
+
+    asked->call.verb = CALL_READ;
+    asked->call.target = span_from_str(words + 2);
+    submit(player, asked, SPAN_NULL, NULL);
 }
 
 static void cmd_large(Player *player, const char *words)
@@ -214,6 +247,7 @@ static const struct {
     void (*run)(Player *player, const char *words);
 } commands[] = {
     {"call", cmd_call},       /* TAG NAME [ARGUMENTS] */
+    {"read", cmd_read},       /* TAG URI */
     {"large", cmd_large},     /* TAG N: a call whose message has so many bytes */
     {"cancel", cmd_cancel},   /* TAG */
     {"list", cmd_list},       /* asks what the add-in offers */
