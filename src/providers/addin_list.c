@@ -1,0 +1,171 @@
+#include "providers/addin_list.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "io/error_text.h"
+#include "providers/tools_file.h"
+
+/* Decoded strings of one description; bounded by the message. */
+#define LIST_ARENA_BYTES (TOOLS_FILE_MAX_BYTES * 2)
+
+/* A member of the kind that it must be of; false if there is none. */
+static bool list_member(JsonValue data, Span name, JsonKind kind, JsonValue *ret)
+{
+    return data.node != NULL && json_kind(data) == JSON_OBJECT && json_get(data, name, ret) &&
+           json_kind(*ret) == kind;
+}
+
+bool addin_list_name(JsonValue data, char ret_name[ADDIN_NAME_SIZE])
+{
+    CLEANUP(arena_deinit) Arena arena = ARENA_NULL;
+    JsonValue value;
+    Span name;
+    size_t n;
+
+    arena_init(&arena, LIST_ARENA_BYTES);
+    if (!list_member(data, SPAN("name"), JSON_STRING, &value) ||
+        json_string(value, &arena, &name) != 0 || name.n == 0) {
+        return false;
+    }
+    n = name.n < ADDIN_NAME_SIZE ? name.n : ADDIN_NAME_SIZE - 1;
+    /* Not in the middle of a character. */
+    while (n < name.n && n > 0 && ((unsigned char)name.p[n] & 0xC0u) == 0x80u) {
+        n--;
+    }
+    memcpy(ret_name, name.p, n);
+    ret_name[n] = '\0';
+    return ret_name[0] != '\0';
+}
+
+/* One description on its way. */
+typedef struct ListReader {
+    AddinEntries *entries;
+    AddinOffers *offers;
+    const LogSink *log;
+    Arena arena;
+} ListReader;
+
+static void list_say(const ListReader *reader, const char *kind, size_t index, Span name,
+                     const char *why)
+{
+    logsink_write(reader->log, LOGSINK_LEVEL_WARN, "pipe", "%s: %s [%zu]%s%.*s%s is left out: %s",
+                  reader->offers->name, kind, index, name.n > 0 ? " \"" : "", (int)name.n,
+                  name.n > 0 ? name.p : "", name.n > 0 ? "\"" : "", why);
+}
+
+/* Why the entries did not take it (r as from addin_entries_offer). */
+static const char *list_reason(int r)
+{
+    return r == ADDIN_ENTRIES_E_TWICE  ? "it is there twice"
+           : r == ADDIN_ENTRIES_E_FULL ? "there are too many"
+                                       : io_error_text(-r);
+}
+
+/* The text of a member, for use and for the log; empty if there is none. */
+static Span list_text(ListReader *reader, JsonValue object, Span member)
+{
+    JsonValue value;
+    Span text = SPAN_NULL;
+
+    if (list_member(object, member, JSON_STRING, &value) &&
+        json_string(value, &reader->arena, &text) != 0) {
+        return SPAN_NULL;
+    }
+    return text;
+}
+
+/* A file of one tool, read with the rules for what programs wrote. 0, -ENOMEM,
+ * TOOLS_FILE_E_MALFORMED. */
+static int list_parse_tool(ToolsFile *ret, const ListReader *reader, JsonValue value,
+                           Diag *reterr_diag)
+{
+    CLEANUP(bytes_deinit) Bytes text = BYTES_NULL;
+    int r;
+
+    bytes_init(&text, TOOLS_FILE_MAX_BYTES);
+    r = bytes_append_byte(&text, '[');
+    if (r == 0) {
+        r = bytes_append_span(&text, json_span(value));
+    }
+    if (r == 0) {
+        r = bytes_append_byte(&text, ']');
+    }
+    if (r != 0) {
+        return r > 0 ? diag_set(reterr_diag, TOOLS_FILE_E_MALFORMED, "too long") : err_pass(r);
+    }
+    return tools_file_parse(ret, reader->offers->name, &text, TOOLS_FILE_SCHEMA, reterr_diag);
+}
+
+static void list_offer_tool(ListReader *reader, size_t index, JsonValue value)
+{
+    CLEANUP(tools_file_deinit) ToolsFile file = TOOLS_FILE_NULL;
+    Span name = list_text(reader, value, SPAN("name"));
+    Diag diag = DIAG_NULL;
+    int r = list_parse_tool(&file, reader, value, &diag);
+
+    if (r != 0) {
+        list_say(reader, "tool", index, name, r > 0 ? diag.message : io_error_text(-r));
+        return;
+    }
+    r = addin_entries_offer(reader->entries, reader->offers,
+                            &(AddinDescription){.kind = ROUTER_TOOL,
+                                                .key = file.tools[0].name,
+                                                .json = file.tools[0].json,
+                                                .timeout_ms = file.tools[0].timeout_ms});
+    if (r != 0) {
+        list_say(reader, "tool", index, name, list_reason(r));
+    }
+}
+
+static void list_offer_resource(ListReader *reader, size_t index, JsonValue value)
+{
+    Span uri = list_text(reader, value, SPAN("uri"));
+    int r;
+
+    if (uri.n == 0) {
+        list_say(reader, "resource", index, SPAN_NULL, "it has no uri");
+        return;
+    }
+    r = addin_entries_offer(
+        reader->entries, reader->offers,
+        &(AddinDescription){.kind = ROUTER_RESOURCE, .key = uri, .json = json_span(value)});
+    if (r != 0) {
+        list_say(reader, "resource", index, uri, list_reason(r));
+    }
+}
+
+static void list_offer_each(ListReader *reader, JsonValue array,
+                            void (*offer)(ListReader *reader, size_t index, JsonValue value))
+{
+    size_t index = 0;
+
+    for (JsonIter it = json_iter(array); json_iter_next(&it); index++) {
+        offer(reader, index, it.value);
+        arena_reset(&reader->arena, 0);
+    }
+}
+
+bool addin_list_offer(AddinEntries *entries, AddinOffers *offers, JsonValue data,
+                      const LogSink *log)
+{
+    ListReader reader = {.entries = entries, .offers = offers, .log = log};
+    bool is_array = data.node != NULL && json_kind(data) == JSON_ARRAY;
+    JsonValue tools = data;
+    JsonValue resources;
+    bool has_tools = is_array || list_member(data, SPAN("tools"), JSON_ARRAY, &tools);
+    bool has_resources = list_member(data, SPAN("resources"), JSON_ARRAY, &resources);
+
+    arena_init(&reader.arena, LIST_ARENA_BYTES);
+    addin_entries_begin(entries);
+    if (has_tools) {
+        list_offer_each(&reader, tools, list_offer_tool);
+    }
+    if (has_resources) {
+        list_offer_each(&reader, resources, list_offer_resource);
+    }
+    addin_entries_end(entries);
+    arena_deinit(&reader.arena);
+    return has_tools;
+}
