@@ -1,0 +1,108 @@
+#include "app/tool_list.h"
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "call/call.h"
+
+/* Walks one of the router's lists, page by page, as any door does. */
+typedef struct ListWalk {
+    Call call;
+    JsonWriter *writer;
+    void (*write)(JsonWriter *writer, JsonValue entry);
+    Bytes cursor; /* of the next page; empty: this was the last */
+    int r;
+} ListWalk;
+
+/* The members that a tool may have, besides name and description, which it always has. */
+static const struct {
+    Span in_router;
+    Span in_file;
+} tool_members[] = {
+    {SPAN_INIT("title"), SPAN_INIT("title")},
+    {SPAN_INIT("inputSchema"), SPAN_INIT("input_schema")},
+    {SPAN_INIT("outputSchema"), SPAN_INIT("output_schema")},
+    {SPAN_INIT("annotations"), SPAN_INIT("annotations")},
+    {SPAN_INIT("icons"), SPAN_INIT("icons")},
+    {SPAN_INIT("_meta"), SPAN_INIT("_meta")},
+};
+
+/* Descriptions are kept without white space (router/router.h), so their parts can be spliced. */
+static void list_write_tool(JsonWriter *w, JsonValue tool)
+{
+    JsonValue value;
+
+    json_write_object(w);
+    if (json_get(tool, SPAN("name"), &value)) {
+        json_write_key(w, SPAN("name"));
+        json_write_raw(w, json_span(value));
+    }
+    json_write_key(w, SPAN("description"));
+    if (json_get(tool, SPAN("description"), &value)) {
+        json_write_raw(w, json_span(value));
+    } else {
+        json_write_string(w, SPAN(""));
+    }
+    for (size_t i = 0; i < TW_ARRAY_SIZE(tool_members); i++) {
+        if (json_get(tool, tool_members[i].in_router, &value)) {
+            json_write_key(w, tool_members[i].in_file);
+            json_write_raw(w, json_span(value));
+        }
+    }
+    json_write_end_object(w);
+}
+
+static void list_write_resource(JsonWriter *w, JsonValue resource)
+{
+    json_write_raw(w, json_span(resource));
+}
+
+static void list_on_finish(Call *call, const CallResult *result)
+{
+    ListWalk *walk = (ListWalk *)(void *)((char *)call - offsetof(ListWalk, call));
+
+    bytes_clear(&walk->cursor);
+    if (result->kind != CALL_RESULT_LIST) {
+        walk->r = err_raise(-ENOMEM); /* nothing else keeps a router from listing */
+        return;
+    }
+    for (size_t i = 0; i < result->n_entries; i++) {
+        walk->write(walk->writer, result->entries[i]);
+    }
+    walk->r = err_fold(bytes_append_span(&walk->cursor, result->next_cursor));
+}
+
+static const CallDoor list_door = {.finish = list_on_finish};
+
+static int list_write(Router *router, JsonWriter *writer, CallVerb verb,
+                      void (*write)(JsonWriter *writer, JsonValue entry))
+{
+    ListWalk walk = {.writer = writer, .write = write};
+
+    call_init(&walk.call);
+    bytes_init(&walk.cursor, LIMIT_KEEP_BYTES);
+    json_write_array(writer);
+    do {
+        Span cursor = bytes_span(&walk.cursor);
+
+        call_reset(&walk.call);
+        walk.call.door = &list_door;
+        walk.call.verb = verb;
+        walk.call.cursor = cursor;
+        walk.call.has_cursor = cursor.n > 0;
+        router_dispatch(router, NULL, &walk.call);
+    } while (walk.r == 0 && walk.cursor.n > 0);
+    json_write_end_array(writer);
+    bytes_deinit(&walk.cursor);
+    call_deinit(&walk.call);
+    return err_pass(walk.r);
+}
+
+int tool_list_write(Router *router, JsonWriter *writer)
+{
+    return err_pass(list_write(router, writer, CALL_LIST_TOOLS, list_write_tool));
+}
+
+int tool_list_write_resources(Router *router, JsonWriter *writer)
+{
+    return err_pass(list_write(router, writer, CALL_LIST_RESOURCES, list_write_resource));
+}
