@@ -14,7 +14,8 @@ alone = env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL
 build = $(alone) cmake --preset $(1) --log-level=WARNING && \
 	$(alone) cmake --build --preset $(1) --parallel $(JOBS)
 
-.PHONY: all test run bench install check format asan tsan coverage fuzz valgrind tidy fresh-check clean help
+.PHONY: all test run bench install check format asan tsan coverage fuzz valgrind tidy windows test-windows \
+	fresh-check clean help
 
 ## all (the default): build/release/toolwire
 all:
@@ -83,6 +84,16 @@ valgrind:
 tidy:
 	scripts/setup tidy
 	$(call build,tidy)
+
+## windows: build/windows/toolwire.exe, by mingw-w64
+windows:
+	scripts/setup windows
+	scripts/windows-deps
+	$(call build,windows)
+
+## test-windows: its tests, under Wine
+test-windows: windows
+	tests/windows/run.sh build/windows
 
 ## fresh-check: `make test` and `make run` on a new minimal Debian 12 (root; some minutes)
 fresh-check:

@@ -3,6 +3,7 @@
  *     server.h    a program that has tools, resources and prompts
  *     call.h      inside a handler: arguments, answers, progress, questions
  *     host.h      a program whose tools are reached through bridges
+ *     addin.h     a program that offers them to a hub
  *     client.h    a program that uses them
  *     json.h      writing JSON text
  *     error.h     error numbers and their words
@@ -13,6 +14,7 @@
  */
 #pragma once
 
+#include <toolwire/addin.h>
 #include <toolwire/call.h>
 #include <toolwire/client.h>
 #include <toolwire/error.h>

@@ -1,10 +1,9 @@
 # libtoolwire as it is installed: shared, static, headers, pkg-config file and CMake package. Neither library
 # shows a name that is not in src/api/libtoolwire.symbols.
 
-find_package(Threads REQUIRED)
 include(CMakePackageConfigHelpers)
 
-set(TW_PUBLIC_HEADERS api.h call.h client.h error.h host.h json.h server.h toolwire.h version.h)
+set(TW_PUBLIC_HEADERS addin.h api.h call.h client.h error.h host.h json.h server.h toolwire.h version.h)
 list(TRANSFORM TW_PUBLIC_HEADERS PREPEND ${PROJECT_SOURCE_DIR}/include/toolwire/)
 
 # The version is written down twice, since headers are not made at build time.

@@ -1,78 +1,27 @@
 /* Serving: the door, the signals, and the loop that runs until both are done. */
 #include <errno.h>
-#include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <toolwire/error.h>
-#include <unistd.h>
 
 #include "api/tw_server.h"
+#include "api/tw_signals.h"
 #include "api/tw_sigpipe.h"
 #include "base/error.h"
+#include "io/descriptor_look.h"
+#include "io/error_text.h"
 #include "io/stdio.h"
 
 /* A parent that has gone is noticed within this time; most clients close our input as well. */
 #define SERVE_PARENT_PERIOD_MS 1000
 
-/* What asks a program to end. */
-static const int serving_signums[] = {SIGTERM, SIGINT, SIGHUP};
-
 /* One serve_*, on the stack of its caller. */
 typedef struct Serving {
     TwServer *server;
-    IoSignal *signals[TW_ARRAY_SIZE(serving_signums)];
+    IoSignal *signals[END_SIGNALS_N];
     IoParentWatch *on_parent;
     int r; /* how the door ended */
 } Serving;
-
-/* What the program did about the signals before serve_stdio. They wait (on this thread; what other
- * threads do is the program's) where neither we nor the program would hear of them: before ours is
- * there, and while the program's comes back. */
-typedef struct SavedSignals {
-    sigset_t mask;
-    struct sigaction actions[TW_ARRAY_SIZE(serving_signums)];
-} SavedSignals;
-
-static void serving_block_signals(sigset_t *ret_mask)
-{
-    sigset_t set;
-
-    (void)sigemptyset(&set);
-    for (size_t i = 0; i < TW_ARRAY_SIZE(serving_signums); i++) {
-        (void)sigaddset(&set, serving_signums[i]);
-    }
-    (void)pthread_sigmask(SIG_BLOCK, &set, ret_mask);
-}
-
-static void serving_save_signals(SavedSignals *saved)
-{
-    serving_block_signals(&saved->mask);
-    for (size_t i = 0; i < TW_ARRAY_SIZE(serving_signums); i++) {
-        (void)sigaction(serving_signums[i], NULL, &saved->actions[i]);
-    }
-}
-
-/* Those that the program had not blocked itself; nothing else of the mask. */
-static void serving_unblock_signals(const SavedSignals *saved)
-{
-    sigset_t set;
-
-    (void)sigemptyset(&set);
-    for (size_t i = 0; i < TW_ARRAY_SIZE(serving_signums); i++) {
-        if (sigismember(&saved->mask, serving_signums[i]) == 0) {
-            (void)sigaddset(&set, serving_signums[i]);
-        }
-    }
-    (void)pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-}
-
-/* After the last watch has gone, which leaves the default action. */
-static void serving_restore_signals(const SavedSignals *saved)
-{
-    for (size_t i = 0; i < TW_ARRAY_SIZE(serving_signums); i++) {
-        (void)sigaction(serving_signums[i], &saved->actions[i], NULL);
-    }
-    serving_unblock_signals(saved);
-}
 
 /* Once: the loop then has nothing more to do and ends. Signals are heard until it has. */
 static void serving_close(Serving *serving)
@@ -146,9 +95,8 @@ static int serving_watch_process(Serving *serving)
     IoLoop *loop = hub_loop(serving->server->hub);
     int r = 0;
 
-    for (size_t i = 0; r == 0 && i < TW_ARRAY_SIZE(serving_signums); i++) {
-        r = io_signal_new(&serving->signals[i], loop, serving_signums[i], serving_on_signal,
-                          serving);
+    for (size_t i = 0; r == 0 && i < END_SIGNALS_N; i++) {
+        r = io_signal_new(&serving->signals[i], loop, end_signals[i], serving_on_signal, serving);
     }
     if (r == 0) {
         r = io_parent_watch_new(&serving->on_parent, loop, SERVE_PARENT_PERIOD_MS,
@@ -158,16 +106,14 @@ static int serving_watch_process(Serving *serving)
 }
 
 /* The program's own actions are back when it returns. */
-static void serving_unwatch_process(Serving *serving, const SavedSignals *saved)
+static void serving_unwatch_process(Serving *serving, const ApiSignals *saved)
 {
-    sigset_t mask;
-
-    serving_block_signals(&mask);
+    api_signals_block();
     for (size_t i = 0; i < TW_ARRAY_SIZE(serving->signals); i++) {
         serving->signals[i] = io_signal_free(serving->signals[i]);
     }
     serving->on_parent = io_parent_watch_free(serving->on_parent);
-    serving_restore_signals(saved);
+    api_signals_restore(saved);
 }
 
 static int serving_open_door(Serving *serving, int in_fd, int out_fd)
@@ -201,15 +147,18 @@ static int serving_open_door(Serving *serving, int in_fd, int out_fd)
     return r;
 }
 
-int api_server_begin(TwServer *server, const TwHost *host)
+int api_server_begin(TwServer *server, const ApiEndpoint *endpoint)
 {
+    char words[DIAG_MESSAGE_SIZE];
     int r;
 
     pthread_mutex_lock(&server->lock);
     if (server->serving) {
         r = api_server_fail(server, TW_ERROR_BUSY, "the server serves already");
-    } else if (server->host != host) {
-        r = api_server_fail(server, TW_ERROR_BUSY, "the server serves its host only");
+    } else if (server->endpoint != endpoint) {
+        (void)snprintf(words, sizeof(words), "the server has %s, and serves nothing else",
+                       server->endpoint->kind->noun);
+        r = api_server_fail(server, TW_ERROR_BUSY, words);
     } else {
         r = api_server_open(server);
     }
@@ -238,12 +187,12 @@ static int serving_result(TwServer *server, int r)
         return 0;
     }
     return api_server_fail(server, api_error_of(r),
-                           r == -ENOMEM ? tw_error_text(TW_ERROR_MEMORY) : strerror(-r));
+                           r == -ENOMEM ? tw_error_text(TW_ERROR_MEMORY) : io_error_text(-r));
 }
 
 /* With saved, signals and the parent are watched. *ret_taken: the descriptors are no longer the
  * caller's. */
-static int server_run(TwServer *server, int in_fd, int out_fd, const SavedSignals *saved,
+static int server_run(TwServer *server, int in_fd, int out_fd, const ApiSignals *saved,
                       bool *ret_taken)
 {
     Serving serving = {.server = server};
@@ -255,7 +204,7 @@ static int server_run(TwServer *server, int in_fd, int out_fd, const SavedSignal
     }
     if (saved != NULL) {
         r = serving_watch_process(&serving);
-        serving_unblock_signals(saved);
+        api_signals_unblock(saved);
     }
     if (r == 0) {
         r = io_loop_run(hub_loop(server->hub));
@@ -267,7 +216,7 @@ static int server_run(TwServer *server, int in_fd, int out_fd, const SavedSignal
     return serving_result(server, r != 0 ? r : serving.r);
 }
 
-static int server_serve(TwServer *server, int in_fd, int out_fd, const SavedSignals *saved,
+static int server_serve(TwServer *server, int in_fd, int out_fd, const ApiSignals *saved,
                         bool *ret_taken)
 {
     ApiSigpipe sigpipe;
@@ -292,7 +241,7 @@ int tw_server_serve_fds(TwServer *server, int in_fd, int out_fd)
     return r != 0 ? r : server_serve(server, in_fd, out_fd, NULL, &taken);
 }
 
-static int server_serve_standard(TwServer *server, const SavedSignals *saved)
+static int server_serve_standard(TwServer *server, const ApiSignals *saved)
 {
     bool taken;
     int in_fd;
@@ -309,22 +258,22 @@ static int server_serve_standard(TwServer *server, const SavedSignals *saved)
     }
     r = server_serve(server, in_fd, out_fd, saved, &taken);
     if (!taken) {
-        (void)close(in_fd);
-        (void)close(out_fd);
+        io_fd_close(in_fd);
+        io_fd_close(out_fd);
     }
     return r;
 }
 
 int tw_server_serve_stdio(TwServer *server)
 {
-    SavedSignals saved;
+    ApiSignals saved;
     int r;
 
     if (server == NULL) {
         return TW_ERROR_ARGUMENT;
     }
-    serving_save_signals(&saved);
+    api_signals_save(&saved);
     r = server_serve_standard(server, &saved);
-    serving_unblock_signals(&saved); /* if it did not come to watching */
+    api_signals_unblock(&saved); /* if it did not come to watching */
     return r;
 }

@@ -3,10 +3,10 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <toolwire/host.h>
 #include <toolwire/server.h>
 
 #include "api/tw_call.h"
+#include "api/tw_endpoint.h"
 #include "app/hub.h"
 #include "app/mcp_door.h"
 #include "base/diag.h"
@@ -47,7 +47,7 @@ struct TwServer {
 
     Hub *hub; /* made by the first add or serve: options must be known then */
 
-    TwHost *host; /* from tw_host_open to tw_host_close; lock */
+    ApiEndpoint *endpoint; /* the host or add-in, from its open to its close; lock */
 
     /* While serving; loop. */
     McpDoor *door;
@@ -64,9 +64,9 @@ void api_server_unref(TwServer *server);
 /* Makes the hub if there is none. Lock held. 0, TW_ERROR_*. */
 int api_server_open(TwServer *server);
 
-/* Claims the loop of this server for the calling thread, which serves host, or a client of its own
- * (NULL). 0, TW_ERROR_BUSY, and as api_server_open. */
-int api_server_begin(TwServer *server, const TwHost *host);
+/* Claims the loop of this server for the calling thread, which serves the endpoint, or a client of
+ * its own (NULL). 0, TW_ERROR_BUSY, and as api_server_open. */
+int api_server_begin(TwServer *server, const ApiEndpoint *endpoint);
 void api_server_end(TwServer *server);
 
 /* Remembers the words about a failure and returns error. */

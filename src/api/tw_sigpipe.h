@@ -2,12 +2,17 @@
  * treats SIGPIPE: a library does not own that. Thread: any. */
 #pragma once
 
-#include <signal.h>
 #include <stdbool.h>
 
+#ifndef _WIN32
+#include <signal.h>
+#endif
+
 typedef struct ApiSigpipe {
+#ifndef _WIN32
     sigset_t old;
-    bool is_ours; /* the signal was neither blocked nor pending before */
+#endif
+    bool is_ours; /* the signal was neither blocked nor pending before; never on Windows */
 } ApiSigpipe;
 
 /* Blocks SIGPIPE in the calling thread. */

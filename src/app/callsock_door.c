@@ -1,12 +1,13 @@
 #include "app/callsock_door.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "app/callsock_links.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "io/descriptor_look.h"
+#include "io/error_text.h"
 #include "io/listener.h"
 
 struct CallsockDoor {
@@ -28,9 +29,9 @@ static void door_on_accept(void *context, int fd)
     int r = callsock_links_add(&door->links, fd);
 
     if (r != 0) {
-        (void)close(fd);
+        io_fd_close(fd);
         logsink_write(door->links.log, LOGSINK_LEVEL_WARN, "callsock", "a bridge is refused: %s",
-                      strerror(-r));
+                      io_error_text(-r));
     }
 }
 

@@ -11,7 +11,6 @@
  */
 #include "app/callsock_links.h"
 
-#include <poll.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -19,6 +18,7 @@
 #include "base/limits.h"
 #include "dialect/callsock/parent.h"
 #include "frame/len32.h"
+#include "io/descriptor_look.h"
 #include "io/stream.h"
 
 typedef enum LinkState {
@@ -123,14 +123,6 @@ static void link_begin_close(CallsockLink *link)
         link->close_by_ms = io_loop_now_ms(link->owner->loop) + link->owner->drain_ms;
         link_mark_due(link);
     }
-}
-
-/* Has the bridge closed its socket? One that only sends no more still reads its answer. */
-static bool link_has_gone(const CallsockLink *link)
-{
-    struct pollfd look = {.fd = link->fd, .events = 0};
-
-    return poll(&look, 1, 0) == 1 && (look.revents & (POLLHUP | POLLERR)) != 0;
 }
 
 static bool link_is_fat(const CallsockLink *link)
@@ -332,7 +324,7 @@ static void link_on_end(void *context)
     CallsockLink *link = context;
 
     link->input_ended = true;
-    if (link_has_gone(link)) {
+    if (io_fd_has_gone(link->fd)) {
         link_die(link);
     } else {
         link_on_input(link);
@@ -462,7 +454,7 @@ static void link_on_tick(CallsockLink *link, int64_t now_ms)
 {
     bool is_deaf = link->is_paused || link->input_ended;
 
-    if ((is_deaf && link_has_gone(link)) ||
+    if ((is_deaf && io_fd_has_gone(link->fd)) ||
         (link->state == LINK_CLOSING && now_ms >= link->close_by_ms)) {
         link_die(link);
         return;

@@ -4,74 +4,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "app/config_internal.h"
+#include "app/config_user.h"
 #include "base/alloc.h"
-#include "base/arena.h"
 #include "base/bytes.h"
 #include "base/error.h"
-#include "base/limits.h"
 #include "base/text.h"
+#include "io/error_text.h"
 #include "io/file.h"
-#include "json/json.h"
+#include "io/place.h"
 
 /* A configuration is written by hand. */
 #define CONFIG_MAX_BYTES ((size_t)1024 * 1024)
 #define CONFIG_MAX_INDEX ((size_t)18 * 1024 * 1024)
 #define CONFIG_PATH_MAX  4096
 
-typedef enum ConfigType {
-    CONFIG_U32,
-    CONFIG_SIZE,
-    CONFIG_MS,
-} ConfigType;
-
-/* The numbers: key, type, place, and the smallest and largest that make sense. */
-static const struct ConfigNumber {
-    Span name;
-    ConfigType type;
-    size_t offset;
-    uint64_t min;
-    uint64_t max;
-} config_numbers[] = {
-    {SPAN_INIT("rate_burst"), CONFIG_U32, offsetof(Config, limits.rate_burst), 1, 1000000000},
-    {SPAN_INIT("rate_per_s"), CONFIG_U32, offsetof(Config, limits.rate_per_s), 1, 1000000000},
-    {SPAN_INIT("max_in_flight"), CONFIG_U32, offsetof(Config, limits.max_in_flight), 1,
-     LIMIT_CALLS_IN_FLIGHT_MAX},
-    {SPAN_INIT("call_timeout_ms"), CONFIG_MS, offsetof(Config, limits.call_timeout_ms), 1,
-     86400000},
-    {SPAN_INIT("call_timeout_max_ms"), CONFIG_MS, offsetof(Config, limits.call_timeout_max_ms), 1,
-     86400000},
-    {SPAN_INIT("max_request_bytes"), CONFIG_SIZE, offsetof(Config, max_request_bytes), 1024,
-     1u << 30},
-    {SPAN_INIT("max_response_bytes"), CONFIG_SIZE, offsetof(Config, max_response_bytes), 1024,
-     1u << 30},
-    {SPAN_INIT("drain_ms"), CONFIG_MS, offsetof(Config, drain_ms), 1, 3600000},
-    {SPAN_INIT("page_size"), CONFIG_SIZE, offsetof(Config, page_size), 1, 1000000},
-};
-
-static const char *const config_type_text[] = {
-    [CONFIG_U32] = "a whole number",
-    [CONFIG_SIZE] = "a whole number or a size (64KiB)",
-    [CONFIG_MS] = "milliseconds or a duration (30s)",
-};
-
-static const char *const config_keys[] = {"tools", "call_socket", "limits"};
+static const char *const config_keys[] = {"tools", "call_socket", "pipe", "limits"};
 static const char *const config_call_socket_keys[] = {"connect", "schema"};
-
-/* Reading one file. */
-typedef struct ConfigReader {
-    Config *config;
-    Span text;
-    const char *path;
-    Arena *arena;
-    Diag *diag;
-} ConfigReader;
 
 /* ---- errors ---- */
 
-/* Adds file, line and field to what diag_set wrote. */
-static int config_place(const ConfigReader *reader, JsonValue at, const char *field, int r)
+int config_place(const ConfigReader *reader, JsonValue at, const char *field, int r)
 {
     if (reader->diag != NULL && r > 0) {
         diag_set_place(reader->diag, reader->text.p, reader->text.n,
@@ -82,8 +36,8 @@ static int config_place(const ConfigReader *reader, JsonValue at, const char *fi
     return r;
 }
 
-static int config_unknown(const ConfigReader *reader, JsonValue key, Span name, const char *where,
-                          const char *const *names, size_t n)
+int config_unknown(const ConfigReader *reader, JsonValue key, Span name, const char *where,
+                   const char *const *names, size_t n)
 {
     const char *nearest = text_nearest(name, names, n);
     char field[DIAG_FIELD_SIZE];
@@ -95,11 +49,17 @@ static int config_unknown(const ConfigReader *reader, JsonValue key, Span name, 
     return config_place(reader, key, field, CONFIG_E_INVALID);
 }
 
-/* ---- strings ---- */
-
-/* A string with its variables replaced. Gives *ret. */
-static int config_read_string(const ConfigReader *reader, JsonValue value, char **ret)
+int config_no_object(const ConfigReader *reader, JsonValue value, const char *field)
 {
+    (void)diag_set(reader->diag, CONFIG_E_INVALID, "expected an object");
+    return config_place(reader, value, field, CONFIG_E_INVALID);
+}
+
+/* ---- strings and paths ---- */
+
+int config_read_string(const ConfigReader *reader, JsonValue value, char **ret)
+{
+    char *expanded = NULL;
     Span text;
     int r;
 
@@ -107,162 +67,21 @@ static int config_read_string(const ConfigReader *reader, JsonValue value, char 
         return diag_set(reader->diag, CONFIG_E_INVALID, "expected a string");
     }
     r = json_string(value, reader->arena, &text);
-    return r != 0 ? err_fold(r) : config_expand(ret, text, reader->diag);
-}
-
-/* ---- numbers ---- */
-
-static const struct ConfigNumber *config_number_find(Span name)
-{
-    for (size_t i = 0; i < TW_ARRAY_SIZE(config_numbers); i++) {
-        if (span_equals(config_numbers[i].name, name)) {
-            return &config_numbers[i];
-        }
-    }
-    return NULL;
-}
-
-bool config_has_number(Span name)
-{
-    return config_number_find(name) != NULL;
-}
-
-static int config_number_store(Config *config, const struct ConfigNumber *number, uint64_t value,
-                               Diag *reterr_diag)
-{
-    char *place = (char *)config + number->offset;
-
-    if (value < number->min || value > number->max) {
-        return diag_set(reterr_diag, CONFIG_E_INVALID, "%llu is not between %llu and %llu",
-                        (unsigned long long)value, (unsigned long long)number->min,
-                        (unsigned long long)number->max);
-    }
-    switch (number->type) {
-    case CONFIG_U32:
-        *(uint32_t *)(void *)place = (uint32_t)value;
-        break;
-    case CONFIG_SIZE:
-        *(size_t *)(void *)place = (size_t)value;
-        break;
-    case CONFIG_MS:
-        *(int64_t *)(void *)place = (int64_t)value;
-        break;
-    }
-    return 0;
-}
-
-int config_set(Config *config, Span name, Span value, Diag *reterr_diag)
-{
-    const struct ConfigNumber *number = config_number_find(name);
-    uint64_t parsed = 0;
-    int64_t ms = 0;
-    int r;
-
-    if (number == NULL) {
-        return diag_set(reterr_diag, CONFIG_E_INVALID, "there is no setting '%.*s'", (int)name.n,
-                        name.p);
-    }
-    switch (number->type) {
-    case CONFIG_MS:
-        r = text_parse_duration_ms(value, &ms);
-        parsed = (uint64_t)ms;
-        break;
-    case CONFIG_SIZE:
-        r = text_parse_size(value, &parsed);
-        break;
-    default:
-        r = text_parse_u64(value, &parsed);
-        break;
-    }
     if (r != 0) {
-        return diag_set(reterr_diag, CONFIG_E_INVALID, "'%.*s' is not %s",
-                        (int)(value.n < 80 ? value.n : 80), value.p,
-                        config_type_text[number->type]);
+        return err_fold(r);
     }
-    return config_number_store(config, number, parsed, reterr_diag);
+    r = config_expand(&expanded, text, reader->diag);
+    if (r == 0) {
+        mem_free(*ret);
+        *ret = expanded;
+    }
+    return r;
 }
-
-static int config_read_limit(const ConfigReader *reader, const struct ConfigNumber *number,
-                             JsonValue value)
-{
-    uint64_t n;
-    int r;
-
-    if (json_kind(value) == JSON_STRING) {
-        CLEANUP(mem_freep) char *text = NULL;
-
-        r = config_read_string(reader, value, &text);
-        return r != 0 ? r
-                      : config_set(reader->config, number->name, span_from_str(text), reader->diag);
-    }
-    if (json_uint64(value, &n) != 0) {
-        return diag_set(reader->diag, CONFIG_E_INVALID, "expected %s",
-                        config_type_text[number->type]);
-    }
-    return config_number_store(reader->config, number, n, reader->diag);
-}
-
-static int config_read_rate(const ConfigReader *reader, JsonValue value)
-{
-    CLEANUP(mem_freep) char *text = NULL;
-    int r = json_kind(value) == JSON_STRING ? config_read_string(reader, value, &text) : 0;
-
-    if (r != 0) {
-        return r;
-    }
-    if (text == NULL || strcmp(text, "off") != 0) {
-        return diag_set(reader->diag, CONFIG_E_INVALID,
-                        "only \"off\" is possible; rate_burst and rate_per_s set numbers");
-    }
-    reader->config->limits.rate_off = true;
-    return 0;
-}
-
-static int config_read_limits(const ConfigReader *reader, JsonValue limits)
-{
-    const char *names[TW_ARRAY_SIZE(config_numbers) + 1];
-
-    for (size_t i = 0; i < TW_ARRAY_SIZE(config_numbers); i++) {
-        names[i] = config_numbers[i].name.p;
-    }
-    names[TW_ARRAY_SIZE(config_numbers)] = "rate";
-    if (json_kind(limits) != JSON_OBJECT) {
-        (void)diag_set(reader->diag, CONFIG_E_INVALID, "expected an object");
-        return config_place(reader, limits, "limits", CONFIG_E_INVALID);
-    }
-    for (JsonIter it = json_iter(limits); json_iter_next(&it);) {
-        const struct ConfigNumber *number;
-        char field[DIAG_FIELD_SIZE];
-        Span name;
-        int r = json_string(it.key, reader->arena, &name);
-
-        if (r != 0) {
-            return err_fold(r);
-        }
-        (void)snprintf(field, sizeof(field), "limits.%.*s", (int)(name.n < 60 ? name.n : 60),
-                       name.p);
-        number = config_number_find(name);
-        if (number != NULL) {
-            r = config_read_limit(reader, number, it.value);
-        } else if (!span_equals(name, SPAN("rate"))) {
-            return config_unknown(reader, it.key, name, "limits.", names, TW_ARRAY_SIZE(names));
-        } else {
-            r = config_read_rate(reader, it.value);
-        }
-        if (r != 0) {
-            return config_place(reader, it.value, field, r);
-        }
-    }
-    return 0;
-}
-
-/* ---- paths ---- */
 
 /* A path of the file, from the folder where the file lies. Gives *ret. */
 static int config_join_path(char **ret, const char *config_path, const char *path)
 {
-    const char *slash = strrchr(config_path, '/');
-    size_t n_folder = path[0] == '/' || slash == NULL ? 0 : (size_t)(slash - config_path) + 1;
+    size_t n_folder = io_place_is_absolute(path) ? 0 : io_place_folder_length(config_path);
     size_t n_path = strlen(path);
     char *joined = mem_alloc(n_folder + n_path + 1);
 
@@ -275,7 +94,7 @@ static int config_join_path(char **ret, const char *config_path, const char *pat
     return 0;
 }
 
-static int config_read_path(const ConfigReader *reader, JsonValue value, char **ret)
+int config_read_path(const ConfigReader *reader, JsonValue value, char **ret)
 {
     CLEANUP(mem_freep) char *expanded = NULL;
     int r = config_read_string(reader, value, &expanded);
@@ -314,8 +133,7 @@ static int config_read_call_socket(const ConfigReader *reader, JsonValue value)
     const Config *config = reader->config;
 
     if (json_kind(value) != JSON_OBJECT) {
-        (void)diag_set(reader->diag, CONFIG_E_INVALID, "expected an object");
-        return config_place(reader, value, "call_socket", CONFIG_E_INVALID);
+        return config_no_object(reader, value, "call_socket");
     }
     for (JsonIter it = json_iter(value); json_iter_next(&it);) {
         int r = config_read_call_socket_member(reader, &it);
@@ -337,8 +155,7 @@ static int config_read_call_socket(const ConfigReader *reader, JsonValue value)
 static int config_read_root(const ConfigReader *reader, JsonValue root)
 {
     if (json_kind(root) != JSON_OBJECT) {
-        (void)diag_set(reader->diag, CONFIG_E_INVALID, "expected an object");
-        return config_place(reader, root, "configuration", CONFIG_E_INVALID);
+        return config_no_object(reader, root, "configuration");
     }
     for (JsonIter it = json_iter(root); json_iter_next(&it);) {
         int r;
@@ -350,6 +167,8 @@ static int config_read_root(const ConfigReader *reader, JsonValue root)
                              config_read_path(reader, it.value, &reader->config->tools));
         } else if (json_string_equals(it.key, SPAN("call_socket"))) {
             r = config_read_call_socket(reader, it.value);
+        } else if (json_string_equals(it.key, SPAN("pipe"))) {
+            r = config_read_pipe(reader, it.value);
         } else {
             Span name;
 
@@ -412,24 +231,9 @@ void config_deinit(Config *config)
     config->tools = mem_free(config->tools);
     config->call_socket = mem_free(config->call_socket);
     config->call_socket_schema = mem_free(config->call_socket_schema);
+    config->pipe.name = mem_free(config->pipe.name);
+    config->pipe.tools = mem_free(config->pipe.tools);
     *config = CONFIG_NULL;
-}
-
-/* $XDG_CONFIG_HOME/toolwire/config.json; false if there is no home either, or it is too long. */
-static bool config_user_path(char *ret, size_t size)
-{
-    const char *folder = getenv("XDG_CONFIG_HOME");
-    const char *home = getenv("HOME");
-    int n;
-
-    if (folder != NULL && folder[0] == '/') {
-        n = snprintf(ret, size, "%s/toolwire/config.json", folder);
-    } else if (home != NULL && home[0] != '\0') {
-        n = snprintf(ret, size, "%s/.config/toolwire/config.json", home);
-    } else {
-        return false;
-    }
-    return n > 0 && (size_t)n < size;
 }
 
 int config_load(Config *ret, const char *path, Diag *reterr_diag)
@@ -440,9 +244,9 @@ int config_load(Config *ret, const char *path, Diag *reterr_diag)
 
     *ret = CONFIG_NULL;
     if (path == NULL) {
-        if (access("toolwire.json", F_OK) == 0) {
+        if (io_place_exists("toolwire.json")) {
             path = "./toolwire.json";
-        } else if (config_user_path(user_path, sizeof(user_path)) && access(user_path, F_OK) == 0) {
+        } else if (config_user_path(user_path, sizeof(user_path)) && io_place_exists(user_path)) {
             path = user_path;
         } else {
             return 0;
@@ -454,7 +258,7 @@ int config_load(Config *ret, const char *path, Diag *reterr_diag)
         r = config_parse(ret, bytes_span(&text), path, reterr_diag);
     } else if (r != -ENOMEM) {
         r = diag_set(reterr_diag, CONFIG_E_READ, "%s: %s", path,
-                     r == BYTES_E_FULL ? "longer than 1 MiB" : strerror(-r));
+                     r == BYTES_E_FULL ? "longer than 1 MiB" : io_error_text(-r));
     }
     bytes_deinit(&text);
     return r;

@@ -2,12 +2,14 @@
  *
  *     { "tools": "tools.json",
  *       "call_socket": { "connect": "parent.sock", "schema": "parent.json" },
+ *       "pipe": { "name": "RevitOrchestrator", "tools": "revit-tools.json",
+ *                 "ping_interval_ms": 30000, "pong_timeout_ms": 10000 },
  *       "limits": { "rate_burst": 1000, "rate_per_s": 100, "max_in_flight": 128,
  *                   "call_timeout_ms": 30000 } }
  *
- * Strings may hold ${NAME} and ${NAME:-default}. An unknown key is an error that names the nearest
- * known one; every error names file, line and field. Relative paths are taken from the file's
- * folder. Thread: any, one at a time.
+ * "pipe": "NAME" is short for { "name": "NAME" }. Strings may hold ${NAME} and ${NAME:-default}. An
+ * unknown key is an error that names the nearest known one; every error names file, line and field.
+ * Relative paths are taken from the file's folder. Thread: any, one at a time.
  */
 #pragma once
 
@@ -26,11 +28,23 @@ enum {
     CONFIG_E_VARIABLE, /* ${NAME} is not set and has no default */
 };
 
+/* The document's name of the pipe, for a `pipe` without a name. */
+#define CONFIG_PIPE_NAME "RevitOrchestrator"
+
+/* Where add-ins connect to. */
+typedef struct ConfigPipe {
+    char *name;               /* of the pipe (io/pipe_place.h); NULL: there is none */
+    char *tools;              /* path of a tools file, or NULL */
+    int64_t ping_interval_ms; /* 0: the default, as below */
+    int64_t pong_timeout_ms;
+} ConfigPipe;
+
 typedef struct Config {
     char *path;               /* of the file that was read; NULL: embedded defaults */
     char *tools;              /* path of a tools file, or NULL */
     char *call_socket;        /* a parent's socket, or NULL */
     char *call_socket_schema; /* and its schema file; both or neither */
+    ConfigPipe pipe;
     RouterLimits limits;
     size_t max_request_bytes; /* 0: the default, as in all below */
     size_t max_response_bytes;

@@ -5,7 +5,7 @@
 
 const int end_signals[END_SIGNALS_N] = {SIGTERM, SIGINT, SIGHUP};
 
-void end_signals_block(void)
+static void end_signals_mask(int how)
 {
     sigset_t set;
 
@@ -13,5 +13,15 @@ void end_signals_block(void)
     for (size_t i = 0; i < END_SIGNALS_N; i++) {
         (void)sigaddset(&set, end_signals[i]);
     }
-    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    (void)sigprocmask(how, &set, NULL);
+}
+
+void end_signals_block(void)
+{
+    end_signals_mask(SIG_BLOCK);
+}
+
+void end_signals_unblock(void)
+{
+    end_signals_mask(SIG_UNBLOCK);
 }

@@ -4,7 +4,7 @@
 
 #define END_SIGNALS_N 3
 
-/* SIGTERM, SIGINT, SIGHUP. */
+/* SIGTERM, SIGINT, SIGHUP; on Windows Ctrl-Break, Ctrl-C and the end of the console. */
 extern const int end_signals[END_SIGNALS_N];
 
 /* What commands get between TERM and KILL when the program ends: less than EXEC_RUN_GRACE_MS,
@@ -13,3 +13,6 @@ extern const int end_signals[END_SIGNALS_N];
 
 /* From here on they wait, until the process has ended. */
 void end_signals_block(void);
+
+/* They need not any more: one that came meanwhile arrives now. */
+void end_signals_unblock(void);

@@ -2,14 +2,14 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "app/callsock_door.h"
+#include "app/tool_list.h"
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/limits.h"
-#include "call/call.h"
+#include "io/descriptor_look.h"
+#include "io/error_text.h"
+#include "io/place.h"
 #include "io/private_file.h"
 #include "io/unix_socket.h"
 #include "json/writer.h"
@@ -41,17 +41,15 @@ struct Host {
 /* A process serves it: which one? fd: a connection to it, which is closed. */
 static int host_refuse_served(const char *path, int fd, Diag *reterr_diag)
 {
-    pid_t pid = 0;
-    uid_t uid;
+    long pid = 0;
 
-    if (unix_socket_peer(fd, &uid, &pid) != 0) {
+    if (unix_socket_peer_ids(fd, NULL, &pid) != 0) {
         pid = 0;
     }
-    (void)close(fd);
+    io_fd_close(fd);
     if (pid > 0) {
         return diag_set(reterr_diag, HOST_E_PLACE,
-                        "%s is served by process %ld; end it, or choose another socket", path,
-                        (long)pid);
+                        "%s is served by process %ld; end it, or choose another socket", path, pid);
     }
     return diag_set(reterr_diag, HOST_E_PLACE,
                     "%s is served by another process; end it, or choose another socket", path);
@@ -61,13 +59,12 @@ static int host_refuse_served(const char *path, int fd, Diag *reterr_diag)
  * what another process serves is that process's. 0, HOST_E_PLACE. */
 static int host_check_socket(const char *path, Diag *reterr_diag)
 {
-    struct stat info;
     int fd = -1;
 
-    if (lstat(path, &info) != 0 || strlen(path) > UNIX_SOCKET_PATH_MAX) {
+    if (!unix_socket_is_there(path) || strlen(path) > UNIX_SOCKET_PATH_MAX) {
         return 0; /* what is wrong with the path is said when the socket is made */
     }
-    if (!S_ISSOCK(info.st_mode)) {
+    if (unix_socket_is_other(path)) {
         return diag_set(reterr_diag, HOST_E_PLACE,
                         "%s is there and is no socket: move it away, or choose another path", path);
     }
@@ -85,97 +82,21 @@ static int host_check_socket(const char *path, Diag *reterr_diag)
 
 /* ---- the schema file ---- */
 
-/* Walks the router's list of tools, as any door does. */
-typedef struct HostList {
-    Call call;
-    JsonWriter writer;
-    Bytes cursor; /* of the next page; empty: this was the last */
-    int r;
-} HostList;
-
-/* The members that a tool may have, besides name and description, which it always has. */
-static const struct {
-    Span in_router;
-    Span in_file;
-} host_members[] = {
-    {SPAN_INIT("title"), SPAN_INIT("title")},
-    {SPAN_INIT("inputSchema"), SPAN_INIT("input_schema")},
-    {SPAN_INIT("outputSchema"), SPAN_INIT("output_schema")},
-    {SPAN_INIT("annotations"), SPAN_INIT("annotations")},
-    {SPAN_INIT("icons"), SPAN_INIT("icons")},
-    {SPAN_INIT("_meta"), SPAN_INIT("_meta")},
-};
-
-static void list_write_tool(JsonWriter *w, JsonValue tool)
-{
-    JsonValue value;
-
-    json_write_object(w);
-    if (json_get(tool, SPAN("name"), &value)) {
-        json_write_key(w, SPAN("name"));
-        json_write_raw(w, json_span(value));
-    }
-    json_write_key(w, SPAN("description"));
-    if (json_get(tool, SPAN("description"), &value)) {
-        json_write_raw(w, json_span(value));
-    } else {
-        json_write_string(w, SPAN(""));
-    }
-    for (size_t i = 0; i < TW_ARRAY_SIZE(host_members); i++) {
-        if (json_get(tool, host_members[i].in_router, &value)) {
-            json_write_key(w, host_members[i].in_file);
-            json_write_raw(w, json_span(value)); /* kept without white space: router/router.h */
-        }
-    }
-    json_write_end_object(w);
-}
-
-static void list_on_finish(Call *call, const CallResult *result)
-{
-    HostList *list = (HostList *)(void *)((char *)call - offsetof(HostList, call));
-
-    bytes_clear(&list->cursor);
-    if (result->kind != CALL_RESULT_LIST) {
-        list->r = err_raise(-ENOMEM); /* nothing else keeps a router from listing */
-        return;
-    }
-    for (size_t i = 0; i < result->n_entries; i++) {
-        list_write_tool(&list->writer, result->entries[i]);
-    }
-    list->r = err_fold(bytes_append_span(&list->cursor, result->next_cursor));
-}
-
-static const CallDoor list_door = {.finish = list_on_finish};
-
 /* Appends the array of tools. 0, -ENOMEM, BYTES_E_FULL. */
 static int host_write_schema(Router *router, Bytes *out)
 {
-    HostList list = {.r = 0};
+    JsonWriter writer;
+    int listed;
     int r;
 
-    call_init(&list.call);
-    bytes_init(&list.cursor, LIMIT_KEEP_BYTES);
-    json_writer_init(&list.writer, out, JSON_STYLE_COMPACT);
-    json_write_array(&list.writer);
-    do {
-        Span cursor = bytes_span(&list.cursor);
-
-        call_reset(&list.call);
-        list.call.door = &list_door;
-        list.call.verb = CALL_LIST_TOOLS;
-        list.call.cursor = cursor;
-        list.call.has_cursor = cursor.n > 0;
-        router_dispatch(router, NULL, &list.call);
-    } while (list.r == 0 && list.cursor.n > 0);
-    json_write_end_array(&list.writer);
-    r = json_writer_finish(&list.writer);
-    bytes_deinit(&list.cursor);
-    call_deinit(&list.call);
-    if (r == 0 && list.r == 0) {
+    json_writer_init(&writer, out, JSON_STYLE_COMPACT);
+    listed = tool_list_write(router, &writer);
+    r = json_writer_finish(&writer);
+    if (r == 0 && listed == 0) {
         /* The array has ended already. */
         return bytes_append_span(out, span_from_str(&HOST_SCHEMA_SIGNATURE[1]));
     }
-    return list.r != 0 ? err_pass(list.r) : r;
+    return listed != 0 ? err_pass(listed) : r;
 }
 
 /* A live process has the schema file: who is it? Its socket may have come since we looked. */
@@ -228,7 +149,7 @@ static void host_rewrite_schema(Host *host)
     if (r != 0) {
         logsink_write(host->log, LOGSINK_LEVEL_WARN, "host", "the schema file stays as it was: %s",
                       diag.message[0] != '\0' ? diag.message
-                      : r < 0                 ? strerror(-r)
+                      : r < 0                 ? io_error_text(-r)
                                               : "too large");
     }
     bytes_deinit(&text);
@@ -256,10 +177,13 @@ static void host_on_settle(void *context)
 /* Parents that were killed leave files, each under a name of its own: nobody else would remove
  * them.
  */
-static void host_clean(const char *socket_path)
+static void host_clean(const HostConfig *config)
 {
-    const char *slash = strrchr(socket_path, '/');
-    Span folder = span_make(socket_path, slash != NULL ? (size_t)(slash - socket_path) : 0);
+    /* A pipe lies in no folder: then only the schema file is in one. */
+    const char *file =
+        io_place_is_pipe_name(config->socket_path) ? config->schema_path : config->socket_path;
+    const char *slash = io_place_last_slash(file);
+    Span folder = span_make(file, slash != NULL ? (size_t)(slash - file) : 0);
     char path[HOST_PATH_MAX];
 
     if (folder.n < sizeof(path) && private_folder_is_runtime(folder)) {
@@ -280,7 +204,7 @@ static int host_open(Host *host, const HostConfig *config, Diag *reterr_diag)
     if (r != 0) {
         return r;
     }
-    host_clean(config->socket_path);
+    host_clean(config);
     r = host_create_schema(host, config, reterr_diag);
     if (r != 0) {
         return r;
@@ -362,39 +286,35 @@ static int host_join(char **ret, Span a, Span b, Span c)
     return 0;
 }
 
-/* A path that stays right in another working folder: bridges are started anywhere. */
-static int host_absolute(char **ret, const char *path)
-{
-    char folder[HOST_PATH_MAX];
-
-    if (path[0] == '/') {
-        return host_join(ret, span_from_str(path), SPAN(""), SPAN(""));
-    }
-    if (getcwd(folder, sizeof(folder)) == NULL) {
-        return err_raise(-errno);
-    }
-    return host_join(ret, span_from_str(folder), SPAN("/"), span_from_str(path));
-}
-
-static int host_default_socket(char **ret, const char *name, Diag *reterr_diag)
+/* NAME and an ending in the user's runtime folder. */
+static int host_in_runtime(char **ret, Span name, Span ending, Diag *reterr_diag)
 {
     CLEANUP(mem_freep) char *folder = NULL;
     CLEANUP(mem_freep) char *begin = NULL;
+    CLEANUP(mem_freep) char *path = NULL;
     int r = private_folder_runtime(&folder, reterr_diag);
 
     if (r != 0) {
         return r > 0 ? HOST_E_PLACE : err_pass(r);
     }
-    r = host_join(&begin, span_from_str(folder), SPAN("/"), span_from_str(name));
-    return r != 0 ? err_pass(r) : host_join(ret, span_from_str(begin), SPAN(".sock"), SPAN(""));
+    r = host_join(&begin, span_from_str(folder), SPAN("/"), name);
+    r = r != 0 ? r : host_join(&path, span_from_str(begin), ending, SPAN(""));
+    return err_pass(r != 0 ? r : io_place_absolute(ret, path));
 }
 
-static int host_default_schema(char **ret, const char *socket_path)
+/* Beside the socket; the name of a pipe lies in no folder. */
+static int host_default_schema(char **ret, const char *socket_path, Diag *reterr_diag)
 {
     Span path = span_from_str(socket_path);
 
     if (span_ends_with(path, SPAN(".sock"))) {
         path.n -= SPAN(".sock").n;
+    }
+    if (io_place_is_pipe_name(socket_path)) {
+        size_t n_folder = io_place_folder_length(socket_path);
+
+        return host_in_runtime(ret, span_make(path.p + n_folder, path.n - n_folder), SPAN(".json"),
+                               reterr_diag);
     }
     return host_join(ret, path, SPAN(".json"), SPAN(""));
 }
@@ -402,18 +322,21 @@ static int host_default_schema(char **ret, const char *socket_path)
 int host_paths(const char *name, const char *socket_path, const char *schema_path,
                char **ret_socket_path, char **ret_schema_path, Diag *reterr_diag)
 {
+    CLEANUP(mem_freep) char *place = NULL;
     CLEANUP(mem_freep) char *socket = NULL;
     CLEANUP(mem_freep) char *schema = NULL;
-    int r = socket_path != NULL ? host_absolute(&socket, socket_path)
-                                : host_default_socket(&socket, name, reterr_diag);
+    int r = socket_path != NULL
+                ? io_place_absolute(&place, socket_path)
+                : host_in_runtime(&place, span_from_str(name), SPAN(".sock"), reterr_diag);
 
     if (r != 0) {
         return r;
     }
-    r = schema_path != NULL ? host_absolute(&schema, schema_path)
-                            : host_default_schema(&schema, socket);
+    r = schema_path != NULL ? io_place_absolute(&schema, schema_path)
+                            : host_default_schema(&schema, place, reterr_diag);
+    r = r != 0 ? r : unix_socket_name(&socket, place);
     if (r != 0) {
-        return err_pass(r);
+        return r;
     }
     if (strcmp(socket, schema) == 0) {
         return diag_set(reterr_diag, HOST_E_PLACE, "%s cannot be both socket and schema file",

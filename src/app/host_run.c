@@ -69,6 +69,7 @@ static int run_add_tools(HostRun *run, Diag *reterr_diag)
 
     return r == SOURCES_E_TOOLS    ? HOST_RUN_E_TOOLS
            : r == SOURCES_E_PARENT ? HOST_RUN_E_PARENT
+           : r == SOURCES_E_PIPE   ? HOST_RUN_E_PIPE
                                    : err_pass(r);
 }
 

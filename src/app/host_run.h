@@ -11,6 +11,7 @@
 enum {
     HOST_RUN_E_TOOLS = 1, /* the tools cannot be offered; the Diag says why */
     HOST_RUN_E_PARENT,    /* nor those of a parent of our own */
+    HOST_RUN_E_PIPE,      /* the pipe cannot be there, or another live process has it */
     HOST_RUN_E_PLACE,     /* socket or schema cannot be there, or a live parent has it */
 };
 

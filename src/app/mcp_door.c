@@ -48,6 +48,7 @@ struct McpDoor {
     bool logging;
     bool lists_change;
     bool expects_tools;
+    bool expects_resources;
     bool paused; /* the client does not read: lines wait in the reader */
     bool input_ended;
     bool is_wide; /* a long message has come: the pipe was widened */
@@ -105,8 +106,8 @@ static McpOffer door_offer(void *context)
 
     return (McpOffer){
         .tools = door->expects_tools || router_count(router, ROUTER_TOOL) > 0,
-        .resources =
-            router_count(router, ROUTER_RESOURCE) > 0 || router_count(router, ROUTER_TEMPLATE) > 0,
+        .resources = door->expects_resources || router_count(router, ROUTER_RESOURCE) > 0 ||
+                     router_count(router, ROUTER_TEMPLATE) > 0,
         .prompts = router_count(router, ROUTER_PROMPT) > 0,
         .completions = router_has_completions(router),
         .logging = door->logging,
@@ -550,6 +551,7 @@ int mcp_door_new(McpDoor **ret, const McpDoorConfig *config)
         .logging = config->logging,
         .lists_change = config->lists_change,
         .expects_tools = config->expects_tools,
+        .expects_resources = config->expects_resources,
         .drain_ms = config->drain_ms <= 0              ? LIMIT_DRAIN_MS
                     : config->drain_ms > LIMIT_TIME_MS ? LIMIT_TIME_MS
                                                        : config->drain_ms,

@@ -8,9 +8,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include "app/mcp_peer_stderr.h"
 #include "base/alloc.h"
@@ -19,8 +16,12 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "frame/ndjson.h"
+#include "io/descriptor_look.h"
+#include "io/error_text.h"
+#include "io/place.h"
 #include "io/process.h"
 #include "io/stream.h"
+#include "io/unix_socket.h"
 
 /* What a child that got TERM has to go before KILL: by then it has had the grace of close. */
 #define PEER_TERM_MS 2000
@@ -28,6 +29,10 @@
 /* How long the exit may lag behind the end of the output, or the other way round: a grandchild may
  * hold the output open for ever. */
 #define PEER_LINGER_MS 500
+
+/* How often a socket is tried, a millisecond apart, whose server has no room for one more at the
+ * moment. */
+#define PEER_CONNECT_TRIES 2000
 
 typedef enum PeerState {
     PEER_OPEN,
@@ -113,7 +118,7 @@ static void peer_restart(McpPeer *peer)
         r = mcp_client_restarted(peer->client, io_loop_now_ms(peer->config.loop));
     } else {
         logsink_write(peer->config.log, LOGSINK_LEVEL_ERROR, "mcp", "%s",
-                      r > 0 ? diag.message : strerror(-r));
+                      r > 0 ? diag.message : io_error_text(-r));
         (void)mcp_client_restarted(peer->client, io_loop_now_ms(peer->config.loop));
     }
     if (r != 0) {
@@ -168,7 +173,7 @@ static void peer_pump(McpPeer *peer)
 static void peer_fail(McpPeer *peer, int r)
 {
     logsink_write(peer->config.log, LOGSINK_LEVEL_ERROR, "mcp", "the session cannot go on: %s",
-                  strerror(-r));
+                  io_error_text(-r));
     peer->is_gone = true;
     mcp_client_peer_ended(peer->client, io_loop_now_ms(peer->config.loop));
 }
@@ -424,7 +429,7 @@ static void peer_on_failed(void *context, int r)
     McpPeer *peer = context;
 
     logsink_write(peer->config.log, LOGSINK_LEVEL_DEBUG, "mcp", "the wire to the server: %s",
-                  strerror(-r));
+                  io_error_text(-r));
     peer_output_ended(peer);
 }
 
@@ -473,16 +478,16 @@ static int peer_open_streams(McpPeer *peer, int in_fd, int out_fd, int stderr_fd
     int r = io_stream_new(&peer->stream, peer->config.loop, in_fd, out_fd, &peer_stream_ops, peer);
 
     if (r != 0) {
-        (void)close(in_fd);
+        io_fd_close(in_fd);
         if (out_fd != in_fd) {
-            (void)close(out_fd);
+            io_fd_close(out_fd);
         }
     }
     if (r == 0 && stderr_fd >= 0) {
         r = mcp_peer_stderr_open(&peer->words, peer->config.loop, stderr_fd);
     }
     if (r != 0 && stderr_fd >= 0) {
-        (void)close(stderr_fd);
+        io_fd_close(stderr_fd);
     }
     return r;
 }
@@ -508,27 +513,22 @@ static int peer_spawn(McpPeer *peer, Diag *reterr_diag)
 
 static int peer_connect_socket(McpPeer *peer, Diag *reterr_diag)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
     const char *path = peer->config.socket_path;
-    size_t n = strlen(path);
-    int fd;
+    int n_tries = 0;
+    int fd = -1;
     int r;
 
-    if (n >= sizeof(address.sun_path)) {
+    if (strlen(path) > UNIX_SOCKET_PATH_MAX) {
         return diag_set(reterr_diag, MCP_PEER_E_CANNOT_START,
-                        "the path of the socket is longer than %zu bytes: %s",
-                        sizeof(address.sun_path) - 1, path);
+                        "the path of the socket is longer than %zu bytes: %s", UNIX_SOCKET_PATH_MAX,
+                        path);
     }
-    memcpy(address.sun_path, path, n + 1);
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0) {
-        return err_raise(-errno);
+    while ((r = unix_socket_connect(path, &fd)) == -EAGAIN && ++n_tries < PEER_CONNECT_TRIES) {
+        io_place_nap();
     }
-    if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) != 0) {
-        r = errno;
-        (void)close(fd);
+    if (r != 0) {
         return diag_set(reterr_diag, MCP_PEER_E_CANNOT_START, "cannot connect to %s: %s", path,
-                        strerror(r));
+                        io_error_text(-r));
     }
     return peer_open_streams(peer, fd, fd, -1);
 }

@@ -6,8 +6,6 @@
  */
 #include "app/serve.h"
 
-#include <signal.h>
-
 #include "app/end_signals.h"
 #include "app/hub.h"
 #include "app/mcp_door.h"
@@ -46,18 +44,6 @@ static void serve_on_closed(void *context, int r)
     io_loop_stop(hub_loop(serve->hub));
 }
 
-/* They have waited since the start: one that came meanwhile arrives now. */
-static void serve_unblock_signals(void)
-{
-    sigset_t set;
-
-    (void)sigemptyset(&set);
-    for (size_t i = 0; i < END_SIGNALS_N; i++) {
-        (void)sigaddset(&set, end_signals[i]);
-    }
-    (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
-}
-
 static void serve_on_signal(void *context, int signum)
 {
     Serve *serve = context;
@@ -94,6 +80,7 @@ static int serve_add_tools(Serve *serve, Diag *reterr_diag)
 
     return r == SOURCES_E_TOOLS    ? SERVE_E_TOOLS
            : r == SOURCES_E_PARENT ? SERVE_E_PARENT
+           : r == SOURCES_E_PIPE   ? SERVE_E_PIPE
                                    : err_pass(r);
 }
 
@@ -117,8 +104,9 @@ static int serve_open_door(Serve *serve)
             .limits = &config->limits,
             .sealer = hub_sealer(serve->hub),
             .logging = false,
-            .lists_change = config->call_socket != NULL,
-            .expects_tools = config->call_socket != NULL,
+            .lists_change = sources_change(config),
+            .expects_tools = sources_change(config),
+            .expects_resources = sources_bring_resources(config),
             .in_fd = in_fd,
             .out_fd = out_fd,
             .max_request_bytes = config->max_request_bytes,
@@ -184,7 +172,7 @@ static int serve_run(Serve *serve, Diag *reterr_diag)
     if (r != 0) {
         return err_pass(r);
     }
-    serve_unblock_signals();
+    end_signals_unblock();
     io_loop_hold(loop);
     r = io_loop_run(loop);
     io_loop_release(loop);

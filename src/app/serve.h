@@ -12,6 +12,7 @@
 enum {
     SERVE_E_TOOLS = 1, /* the tools cannot be offered; the Diag says why */
     SERVE_E_PARENT,    /* nor those of the parent at call_socket */
+    SERVE_E_PIPE,      /* the pipe cannot be there, or another live process has it */
 };
 
 typedef struct ServeOptions {

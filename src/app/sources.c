@@ -32,6 +32,24 @@ static int sources_add_parent(Sources *sources, Hub *hub, const Config *config, 
     return r > 0 ? SOURCES_E_PARENT : err_pass(r);
 }
 
+static int sources_add_pipe(Sources *sources, Hub *hub, const Config *config, const LogSink *log,
+                            Diag *reterr_diag)
+{
+    int r = addins_new(&sources->addins,
+                       &(AddinsConfig){.router = hub_router(hub),
+                                       .loop = hub_loop(hub),
+                                       .log = log,
+                                       .name = config->pipe.name,
+                                       .tools_path = config->pipe.tools,
+                                       .ping_interval_ms = config->pipe.ping_interval_ms,
+                                       .pong_timeout_ms = config->pipe.pong_timeout_ms},
+                       reterr_diag);
+
+    return r == ADDINS_E_TOOLS   ? SOURCES_E_TOOLS
+           : r == ADDINS_E_PLACE ? SOURCES_E_PIPE
+                                 : err_pass(r);
+}
+
 int sources_init(Sources *sources, Hub *hub, const Config *config, bool diagnostics,
                  const LogSink *log, Diag *reterr_diag)
 {
@@ -54,11 +72,26 @@ int sources_init(Sources *sources, Hub *hub, const Config *config, bool diagnost
     if (r == 0 && config->call_socket != NULL) {
         r = sources_add_parent(sources, hub, config, log, reterr_diag);
     }
+    /* And here about the pipe's; what an add-in brings gives way to all others. */
+    if (r == 0 && config->pipe.name != NULL) {
+        r = sources_add_pipe(sources, hub, config, log, reterr_diag);
+    }
     return r;
+}
+
+bool sources_change(const Config *config)
+{
+    return config->call_socket != NULL || config->pipe.name != NULL;
+}
+
+bool sources_bring_resources(const Config *config)
+{
+    return config->pipe.name != NULL;
 }
 
 void sources_end(Sources *sources)
 {
+    sources->addins = addins_free(sources->addins);
     sources->parent = parent_provider_free(sources->parent);
     sources->diagnostics = diagnostics_free(sources->diagnostics);
 }

@@ -1,5 +1,6 @@
 /* app/sources.h: the providers that a configuration names, put into a hub's router: the commands of
- * a tools file, a parent's tools, and the diagnostic ones. Thread: loop.
+ * a tools file, a parent's tools, those of the add-ins at a pipe, and the diagnostic ones. Thread:
+ * loop.
  */
 #pragma once
 
@@ -7,6 +8,7 @@
 #include "app/hub.h"
 #include "base/diag.h"
 #include "base/logsink.h"
+#include "providers/addins.h"
 #include "providers/diagnostics.h"
 #include "providers/exec.h"
 #include "providers/parent.h"
@@ -16,11 +18,13 @@
 enum {
     SOURCES_E_TOOLS = 1, /* the tools file cannot be used; the Diag says why */
     SOURCES_E_PARENT,    /* the parent's schema file cannot */
+    SOURCES_E_PIPE,      /* the pipe cannot be there, or another live process has it */
 };
 
 typedef struct Sources {
     ExecProvider *exec;
     ParentProvider *parent;
+    Addins *addins;
     Diagnostics *diagnostics;
 } Sources;
 
@@ -30,6 +34,11 @@ typedef struct Sources {
  * deinit follows. */
 int sources_init(Sources *sources, Hub *hub, const Config *config, bool diagnostics,
                  const LogSink *log, Diag *reterr_diag);
+
+/* What a configuration names may bring tools, and resources, that come and go; so doors announce
+ * them while there are none. */
+bool sources_change(const Config *config);
+bool sources_bring_resources(const Config *config);
 
 /* Lets go of everything but the commands, which may still be ending: nothing else keeps the loop
  * running then. */

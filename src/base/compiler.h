@@ -3,14 +3,20 @@
 
 #include <stddef.h>
 
-#define CLEANUP(fn)          __attribute__((cleanup(fn)))
+#define CLEANUP(fn)    __attribute__((cleanup(fn)))
+#define TW_NODISCARD   __attribute__((warn_unused_result))
+#define TW_NOINLINE    __attribute__((noinline))
+#define TW_INLINE      static inline __attribute__((always_inline))
+#define TW_UNUSED      __attribute__((unused))
+#define TW_LIKELY(x)   __builtin_expect(!!(x), 1)
+#define TW_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* mingw checks "printf" by the words of Windows' old C library, and ours is another. */
+#if defined(__MINGW32__)
+#define TW_PRINTF(fmt, args) __attribute__((format(gnu_printf, fmt, args)))
+#else
 #define TW_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
-#define TW_NODISCARD         __attribute__((warn_unused_result))
-#define TW_NOINLINE          __attribute__((noinline))
-#define TW_INLINE            static inline __attribute__((always_inline))
-#define TW_UNUSED            __attribute__((unused))
-#define TW_LIKELY(x)         __builtin_expect(!!(x), 1)
-#define TW_UNLIKELY(x)       __builtin_expect(!!(x), 0)
+#endif
 
 /* The compiler must not know where the integer x came from. */
 #define TW_OPAQUE(x) __asm__("" : "+r"(x))

@@ -170,7 +170,7 @@ void logsink_stderr_write(void *context, const char *line, size_t n)
 
     (void)context;
     do {
-        written = write(STDERR_FILENO, line, n);
+        written = write(STDERR_FILENO, line, (unsigned)n); /* LOGSINK_LINE_MAX at the most */
     } while (written < 0 && errno == EINTR);
 }
 

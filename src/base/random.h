@@ -8,5 +8,5 @@
 int random_fill(void *p, size_t n);
 
 /* The same from a device file: what random_fill does on kernels without getrandom(2), with
- * /dev/urandom. -EIO if the file ends early. */
+ * /dev/urandom. -EIO if the file ends early. Not on Windows. */
 int random_fill_from(const char *path, void *p, size_t n);

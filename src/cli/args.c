@@ -4,10 +4,10 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/span.h"
 #include "base/text.h"
+#include "io/program.h"
 
 const CliOption cli_common_options[] = {
     [CLI_COMMON_HELP] = {"help", NULL, "print this help, and exit"},
@@ -33,7 +33,7 @@ bool cli_wants_colour(FILE *stream)
 {
     const char *no_colour = getenv("NO_COLOR");
 
-    return isatty(fileno(stream)) && (no_colour == NULL || no_colour[0] == '\0');
+    return io_terminal_is(fileno(stream)) && (no_colour == NULL || no_colour[0] == '\0');
 }
 
 /* The option of that name in a table, and its place; NULL if there is none. */

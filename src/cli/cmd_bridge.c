@@ -8,6 +8,7 @@
 #include "app/version.h"
 #include "base/limits.h"
 #include "cli/limit_flags.h"
+#include "io/error_text.h"
 
 /* A call and a result that fill the call socket's limit, each in its MCP message: whatever is too
  * large meets that limit first, and is refused in its words. */
@@ -50,7 +51,7 @@ static int bridge_run(const CliArgs *args)
     if (r == 0) {
         return CLI_EXIT_DONE;
     }
-    fprintf(stderr, "toolwire bridge: %s\n", r > 0 ? diag.message : strerror(-r));
+    fprintf(stderr, "toolwire bridge: %s\n", r > 0 ? diag.message : io_error_text(-r));
     return CLI_EXIT_FAILED;
 }
 

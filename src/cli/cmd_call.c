@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/bytes.h"
@@ -12,31 +11,10 @@
 #include "cli/call_arguments.h"
 #include "cli/peer_content.h"
 #include "cli/peer_session.h"
+#include "io/error_text.h"
 #include "io/file.h"
 #include "json/json.h"
 #include "json/writer.h"
-
-#define CALL_READ_BYTES 65536
-
-/* What is left of standard input. 0, negative errno, BYTES_E_FULL. */
-static int call_read_stdin(Bytes *out)
-{
-    ssize_t n = 1;
-
-    while (n != 0) {
-        int r = bytes_reserve(out, CALL_READ_BYTES);
-
-        if (r != 0) {
-            return r;
-        }
-        n = read(STDIN_FILENO, out->data + out->n, CALL_READ_BYTES);
-        if (n < 0 && errno != EINTR) {
-            return err_raise(-errno);
-        }
-        out->n += n > 0 ? (size_t)n : 0;
-    }
-    return 0;
-}
 
 /* Are the operands one JSON object: written out, in a file, or on standard input? */
 static bool call_is_document(const CliArgs *args)
@@ -60,11 +38,11 @@ static int call_take_document(const CliArgs *args, Bytes *arguments, Arena *aren
     if (word[0] == '{') {
         r = bytes_append_span(&text, span_from_str(word));
     } else {
-        r = word[0] == '@' ? io_file_read(&text, word + 1) : call_read_stdin(&text);
+        r = word[0] == '@' ? io_file_read(&text, word + 1) : io_file_read_fd(&text, fileno(stdin));
     }
     if (r != 0) {
         return cli_usage_error(args, "cannot read the arguments: %s",
-                               r < 0 ? strerror(-r) : "they are too long");
+                               r < 0 ? io_error_text(-r) : "they are too long");
     }
     r = json_parse(&doc, arena, text.data, text.n, NULL, &diag);
     if (r != 0) {

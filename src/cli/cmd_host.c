@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "app/config.h"
 #include "app/host.h"
@@ -11,6 +10,8 @@
 #include "base/alloc.h"
 #include "base/limits.h"
 #include "cli/limit_flags.h"
+#include "io/error_text.h"
+#include "io/program.h"
 
 enum {
     OPTION_CONFIG,
@@ -38,8 +39,7 @@ static const CliOption host_options[] = {
 #define HOST_CLIENT_NAME "toolwire"
 #define HOST_FILE_NAME   "host"
 
-/* Longest path of a program, and of a printed configuration that holds three of them, escaped. */
-#define HOST_PROGRAM_SIZE 4096
+/* Of a printed configuration: it holds three paths, escaped. */
 #define HOST_CONFIG_BYTES ((size_t)128 * 1024)
 
 typedef struct HostPlace {
@@ -47,24 +47,12 @@ typedef struct HostPlace {
     char *schema;
 } HostPlace;
 
-/* This very program, wherever it was called from. */
-static int host_program(char ret[HOST_PROGRAM_SIZE])
-{
-    ssize_t n = readlink("/proc/self/exe", ret, HOST_PROGRAM_SIZE - 1);
-
-    if (n < 0) {
-        return -errno;
-    }
-    ret[n] = '\0';
-    return 0;
-}
-
 static int host_print_config(const HostPlace *place)
 {
-    char program[HOST_PROGRAM_SIZE];
+    CLEANUP(mem_freep) char *program = NULL;
     int status = CLI_EXIT_DONE;
     Bytes text;
-    int r = host_program(program);
+    int r = io_program_path(&program);
 
     bytes_init(&text, HOST_CONFIG_BYTES);
     if (r == 0) {
@@ -74,7 +62,8 @@ static int host_print_config(const HostPlace *place)
         r = -errno;
     }
     if (r != 0) {
-        fprintf(stderr, "toolwire host: %s\n", r > 0 ? "the paths are too long" : strerror(-r));
+        fprintf(stderr, "toolwire host: %s\n",
+                r > 0 ? "the paths are too long" : io_error_text(-r));
         status = CLI_EXIT_FAILED;
     }
     bytes_deinit(&text);
@@ -104,7 +93,7 @@ static int host_serve(const CliArgs *args, const Config *settings, HostPlace *pl
     if (r == 0) {
         return CLI_EXIT_DONE;
     }
-    fprintf(stderr, "toolwire host: %s\n", r > 0 ? diag.message : strerror(-r));
+    fprintf(stderr, "toolwire host: %s\n", r > 0 ? diag.message : io_error_text(-r));
     return r == HOST_RUN_E_TOOLS ? CLI_EXIT_USAGE : CLI_EXIT_FAILED;
 }
 
@@ -127,7 +116,7 @@ static int host_with(const CliArgs *args, const Config *config)
     r = host_paths(HOST_FILE_NAME, args->values[OPTION_SOCKET], args->values[OPTION_SCHEMA],
                    &place.socket, &place.schema, &diag);
     if (r != 0) {
-        fprintf(stderr, "toolwire host: %s\n", r > 0 ? diag.message : strerror(-r));
+        fprintf(stderr, "toolwire host: %s\n", r > 0 ? diag.message : io_error_text(-r));
         return CLI_EXIT_FAILED;
     }
     r = args->values[OPTION_PRINT_CONFIG] != NULL ? host_print_config(&place)
@@ -141,7 +130,7 @@ static bool host_has_tools(const CliArgs *args, const Config *config)
 {
     return args->values[OPTION_TOOLS] != NULL || args->values[OPTION_DIAGNOSTICS] != NULL ||
            args->values[OPTION_PRINT_CONFIG] != NULL || config->tools != NULL ||
-           config->call_socket != NULL;
+           config->call_socket != NULL || config->pipe.name != NULL;
 }
 
 static int host_command_run(const CliArgs *args)

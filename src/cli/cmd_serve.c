@@ -5,13 +5,20 @@
 
 #include "app/config.h"
 #include "app/serve.h"
+#include "base/alloc.h"
 #include "cli/limit_flags.h"
+#include "io/error_text.h"
+#include "io/pipe_place.h"
 
 enum {
     OPTION_CONFIG,
     OPTION_TOOLS,
     OPTION_CALL_SOCKET,
     OPTION_CALL_SOCKET_SCHEMA,
+    OPTION_PIPE,
+    OPTION_PIPE_TOOLS,
+    OPTION_PING_INTERVAL,
+    OPTION_PONG_TIMEOUT,
     OPTION_DIAGNOSTICS,
 };
 
@@ -21,6 +28,11 @@ static const CliOption serve_options[] = {
     [OPTION_TOOLS] = {"tools", "FILE", "offer the commands of this tools file"},
     [OPTION_CALL_SOCKET] = {"call-socket", "PATH", "offer the tools of the parent at this socket"},
     [OPTION_CALL_SOCKET_SCHEMA] = {"call-socket-schema", "FILE", "which this file describes"},
+    [OPTION_PIPE] = {"pipe", "NAME", "offer the tools of the add-ins that connect to this pipe"},
+    [OPTION_PIPE_TOOLS] = {"pipe-tools", "FILE", "and of this tools file, which they run"},
+    [OPTION_PING_INTERVAL] = {"ping-interval-ms", "TIME", "ping each add-in this often (30s)"},
+    [OPTION_PONG_TIMEOUT] = {"pong-timeout-ms", "TIME",
+                             "one that is silent for so long is dead (10s)"},
     [OPTION_DIAGNOSTICS] = {"diagnostics", NULL, "offer echo, sleep and fail"},
     LIMIT_FLAGS_CALLS("1000", "100"),
     LIMIT_FLAGS_MCP("1MiB", "10MiB"),
@@ -35,6 +47,28 @@ static void serve_set_path(char **path, const char *value)
     }
 }
 
+/* The name of the configuration's was checked with its line; this is for the flag's. */
+static int serve_check_pipe(const CliArgs *args, const Config *settings)
+{
+    CLEANUP(mem_freep) char *path = NULL;
+    Diag diag = DIAG_NULL;
+    int r;
+
+    if (settings->pipe.name == NULL) {
+        return settings->pipe.tools == NULL ? 0
+                                            : cli_usage_error(args, "--pipe-tools needs a --pipe");
+    }
+    r = io_pipe_place(&path, settings->pipe.name, &diag);
+    if (r == PIPE_PLACE_E_NAME) {
+        return cli_usage_error(args, "--pipe: %s", diag.message);
+    }
+    if (r != 0) {
+        fprintf(stderr, "toolwire serve: %s\n", io_error_text(-r));
+        return CLI_EXIT_FAILED;
+    }
+    return 0;
+}
+
 static int serve_with(const CliArgs *args, const Config *config)
 {
     Config settings = *config; /* the flags' paths are argv's, the file's are the file's */
@@ -47,6 +81,12 @@ static int serve_with(const CliArgs *args, const Config *config)
     serve_set_path(&settings.tools, args->values[OPTION_TOOLS]);
     serve_set_path(&settings.call_socket, args->values[OPTION_CALL_SOCKET]);
     serve_set_path(&settings.call_socket_schema, args->values[OPTION_CALL_SOCKET_SCHEMA]);
+    serve_set_path(&settings.pipe.tools, args->values[OPTION_PIPE_TOOLS]);
+    serve_set_path(&settings.pipe.name, args->values[OPTION_PIPE]);
+    r = serve_check_pipe(args, &settings);
+    if (r != 0) {
+        return r;
+    }
     if ((settings.call_socket == NULL) != (settings.call_socket_schema == NULL)) {
         return cli_usage_error(args, "--call-socket and --call-socket-schema belong together");
     }
@@ -57,7 +97,7 @@ static int serve_with(const CliArgs *args, const Config *config)
     if (r == 0) {
         return CLI_EXIT_DONE;
     }
-    fprintf(stderr, "toolwire serve: %s\n", r > 0 ? diag.message : strerror(-r));
+    fprintf(stderr, "toolwire serve: %s\n", r > 0 ? diag.message : io_error_text(-r));
     return r == SERVE_E_TOOLS ? CLI_EXIT_USAGE : CLI_EXIT_FAILED;
 }
 

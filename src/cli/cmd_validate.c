@@ -6,10 +6,8 @@
 #include "cli/cmd_validate.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -18,6 +16,9 @@
 #include "cli/validate_report.h"
 #include "frame/len32.h"
 #include "frame/ndjson.h"
+#include "io/descriptor_look.h"
+#include "io/error_text.h"
+#include "io/file.h"
 #include "json/json.h"
 
 #define VALIDATE_READ_BYTES 65536
@@ -77,50 +78,27 @@ static void validate_deinit(Validate *v)
     validate_report_deinit(&v->report);
 }
 
-/* Reads what is left of fd, up to max bytes. 0, a negative errno, BYTES_E_FULL. */
-static int validate_slurp(int fd, Bytes *out)
+/* Opens an input; "-" is standard input. 0 or a negative errno. */
+static int validate_open(const char *path, int *ret_fd)
 {
-    for (;;) {
-        size_t left = out->max_bytes - out->n;
-        /* One byte more than allowed, to tell a full file from a too long one. */
-        char extra;
-        char *to = &extra;
-        size_t room = 1;
-        ssize_t n;
-
-        if (left > 0) {
-            int r = bytes_reserve(out, left < VALIDATE_READ_BYTES ? left : VALIDATE_READ_BYTES);
-
-            if (r != 0) {
-                return err_fold(r);
-            }
-            to = out->data + out->n;
-            room = out->cap - out->n;
-        }
-        n = read(fd, to, room);
-        if (n < 0 && errno != EINTR) {
-            return -errno;
-        }
-        if (n == 0) {
-            return 0;
-        }
-        if (n > 0 && left == 0) {
-            return BYTES_E_FULL;
-        }
-        out->n += n > 0 ? (size_t)n : 0;
+    if (strcmp(path, "-") == 0) {
+        *ret_fd = fileno(stdin);
+        return 0;
     }
+    return io_file_open(path, ret_fd);
 }
 
-/* Opens an input; "-" is standard input. */
-static int validate_open(const char *path)
+static void validate_close(const char *path, int fd)
 {
-    return strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+    if (strcmp(path, "-") != 0) {
+        io_fd_close(fd);
+    }
 }
 
 static void validate_cannot_read(Validate *v, const char *path, int error)
 {
     logsink_write(&v->args->log, LOGSINK_LEVEL_ERROR, "validate", "cannot read '%s': %s", path,
-                  strerror(error));
+                  io_error_text(error));
     v->failed = true;
 }
 
@@ -184,7 +162,7 @@ static int validate_document(Validate *v, int fd)
     int r;
 
     bytes_init(&text, v->max_bytes);
-    r = validate_slurp(fd, &text);
+    r = io_file_read_fd(&text, fd);
     if (r == BYTES_E_FULL) {
         validate_broken_frame(v, "longer than the %zu bytes allowed", v->max_bytes);
         return 0;
@@ -195,7 +173,7 @@ static int validate_document(Validate *v, int fd)
 static int validate_lines(Validate *v, int fd)
 {
     CLEANUP(ndjson_reader_deinit) NdjsonReader reader = NDJSON_READER_NULL;
-    ssize_t n = 1;
+    int64_t n = 1;
     Span message;
     int r;
 
@@ -208,11 +186,11 @@ static int validate_lines(Validate *v, int fd)
         if (r != 0) {
             return err_fold(r);
         }
-        n = read(fd, room, n_room);
-        if (n < 0 && errno != EINTR) {
-            return -errno;
+        n = io_file_read_some(fd, room, n_room);
+        if (n < 0) {
+            return (int)n;
         }
-        ndjson_reader_commit(&reader, n > 0 ? (size_t)n : 0);
+        ndjson_reader_commit(&reader, (size_t)n);
         while ((r = ndjson_reader_next(&reader, &message)) != NDJSON_E_AGAIN) {
             if (r == NDJSON_E_TOO_LONG) {
                 validate_broken_frame(v, "longer than the %zu bytes allowed", v->max_bytes);
@@ -234,7 +212,7 @@ static int validate_lines(Validate *v, int fd)
 static int validate_frames(Validate *v, int fd)
 {
     CLEANUP(len32_reader_deinit) Len32Reader reader = LEN32_READER_NULL;
-    ssize_t n = 1;
+    int64_t n = 1;
     Span message;
     int r = 0;
 
@@ -248,11 +226,11 @@ static int validate_frames(Validate *v, int fd)
         if (r != 0) {
             return err_fold(r);
         }
-        n = read(fd, room, n_room);
-        if (n < 0 && errno != EINTR) {
-            return -errno;
+        n = io_file_read_some(fd, room, n_room);
+        if (n < 0) {
+            return (int)n;
         }
-        len32_reader_commit(&reader, n > 0 ? (size_t)n : 0);
+        len32_reader_commit(&reader, (size_t)n);
         while ((r = len32_reader_next(&reader, &message)) == 0) {
             r = validate_message(v, message);
             if (r != 0) {
@@ -276,11 +254,11 @@ static int validate_frames(Validate *v, int fd)
 
 static int validate_input(Validate *v, const char *path)
 {
-    int fd = validate_open(path);
-    int r;
+    int fd = -1;
+    int r = validate_open(path, &fd);
 
-    if (fd < 0) {
-        validate_cannot_read(v, path, errno);
+    if (r != 0) {
+        validate_cannot_read(v, path, -r);
         return 0;
     }
     validate_report_file(&v->report, path, v->framing != FRAMING_JSON);
@@ -295,7 +273,7 @@ static int validate_input(Validate *v, const char *path)
         r = validate_frames(v, fd);
         break;
     }
-    (void)close(fd);
+    validate_close(path, fd);
     if (r == -ENOMEM) {
         return r;
     }
@@ -311,24 +289,25 @@ static int validate_load_schema(Validate *v, const char *path)
     CLEANUP(bytes_deinit) Bytes text = BYTES_NULL;
     SchemaOptions options = {.assert_formats = v->args->values[OPTION_FORMAT_CHECK] != NULL};
     Diag diag = DIAG_NULL;
-    int fd = validate_open(path);
-    int r = fd < 0 ? -errno : 0;
+    int fd = -1;
+    int r = validate_open(path, &fd);
 
     bytes_init(&text, VALIDATE_MAX_SCHEMA_BYTES);
-    if (fd >= 0) {
-        r = validate_slurp(fd, &text);
-        (void)close(fd);
+    if (r == 0) {
+        r = io_file_read_fd(&text, fd);
+        validate_close(path, fd);
     }
     if (r != 0) {
         return cli_usage_error(v->args, "cannot read the schema '%s': %s", path,
-                               r == BYTES_E_FULL ? "it is too long" : strerror(-r));
+                               r == BYTES_E_FULL ? "it is too long" : io_error_text(-r));
     }
     r = schema_check_new(&v->check);
     if (r == 0) {
         r = schema_new(&v->schema, bytes_span(&text), &options, &diag);
     }
     if (r < 0) {
-        return cli_usage_error(v->args, "cannot compile the schema '%s': %s", path, strerror(-r));
+        return cli_usage_error(v->args, "cannot compile the schema '%s': %s", path,
+                               io_error_text(-r));
     }
     if (r > 0 && diag.line > 0) {
         return cli_usage_error(
@@ -381,7 +360,7 @@ static int validate_all(Validate *v)
     r = r != 0 ? r : v->report.r;
     if (r != 0) {
         logsink_write(&v->args->log, LOGSINK_LEVEL_ERROR, "validate", "cannot go on: %s",
-                      r < 0 ? strerror(-r) : "a finding is too long to be printed");
+                      r < 0 ? io_error_text(-r) : "a finding is too long to be printed");
         return CLI_EXIT_FAILED;
     }
     validate_report_summary(&v->report);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cli/cmd_addin.h"
 #include "cli/cmd_bridge.h"
 #include "cli/cmd_call.h"
 #include "cli/cmd_host.h"
@@ -13,8 +14,8 @@
 #include "cli/cmd_validate.h"
 
 const CliCommand *const cli_commands[] = {
-    &cmd_serve,   &cmd_host, &cmd_bridge,   &cmd_tools, &cmd_resources,
-    &cmd_prompts, &cmd_call, &cmd_validate, NULL,
+    &cmd_serve,     &cmd_host,    &cmd_bridge, &cmd_addin,    &cmd_tools,
+    &cmd_resources, &cmd_prompts, &cmd_call,   &cmd_validate, NULL,
 };
 
 const CliCommand *cli_command_find(const char *name)

@@ -6,6 +6,7 @@
 #include "base/span.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/start.h"
 
 static int main_unknown(const char *name)
 {
@@ -69,5 +70,6 @@ static int main_run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    cli_start();
     return main_close_stdout(main_run(argc, argv));
 }

@@ -1,48 +1,23 @@
 #include "cli/peer_ask.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "cli/ask_line.h"
 #include "cli/table.h"
 #include "dialect/mcp/render.h"
+#include "io/place.h"
+#include "io/program.h"
 #include "json/writer.h"
 
 /* Of one answer, and of all fields together: what a person types. */
 #define ASK_LINE_BYTES 4096
 #define ASK_FORM_BYTES ((size_t)256 * 1024)
-
-/* Set by Ctrl-C while a question stands on the terminal. */
-static volatile sig_atomic_t arg_interrupted;
-
-static void ask_on_interrupt(int signum)
-{
-    (void)signum;
-    arg_interrupted = 1;
-}
-
-/* One line from the terminal, without its newline. False at its end and on Ctrl-C. */
-static bool ask_read_line(char *line, size_t size, size_t *ret_n)
-{
-    struct sigaction ours = {.sa_handler = ask_on_interrupt}; /* no SA_RESTART: read returns */
-    struct sigaction before;
-    size_t n = 0;
-    ssize_t got = 1;
-
-    (void)fflush(stderr);
-    (void)sigaction(SIGINT, &ours, &before);
-    while (n < size && (got = read(STDIN_FILENO, line + n, 1)) == 1 && line[n] != '\n') {
-        n++;
-    }
-    (void)sigaction(SIGINT, &before, NULL);
-    *ret_n = n;
-    return got == 1;
-}
 
 /* ---- fields ---- */
 
@@ -237,7 +212,7 @@ static AskOutcome ask_for_field(Bytes *out, Arena *arena, Span name, JsonValue s
 
     for (;;) {
         print_prompt(name, schema, must_have);
-        if (!ask_read_line(line, sizeof(line), &n)) {
+        if (!ask_line_read(line, sizeof(line), &n)) {
             return ASK_ENDED;
         }
         if (n == 0 && json_get(schema, SPAN("default"), &preset)) {
@@ -294,7 +269,7 @@ static char ask_consent(const char *question)
     size_t n = 0;
 
     fprintf(stderr, "\n%s [Y]es, [d]ecline, [c]ancel: ", question);
-    if (!ask_read_line(line, sizeof(line), &n)) {
+    if (!ask_line_read(line, sizeof(line), &n)) {
         return 'c';
     }
     if (n == 0 || line[0] == 'y' || line[0] == 'Y') {
@@ -346,18 +321,21 @@ static int ask_url(Bytes *out, JsonValue params)
 
 int peer_ask_roots(Bytes *out, const char *folder)
 {
-    const char *slash = strrchr(folder, '/');
+    const char *slash = io_place_last_slash(folder);
     JsonWriter w;
-    char uri[3 * ASK_LINE_BYTES + 16] = "file://";
-    size_t n = strlen(uri);
+    /* A path that begins with a drive has a slash before it. */
+    char uri[3 * ASK_LINE_BYTES + 16] = "file:///";
+    size_t n = strlen(uri) - (io_place_is_slash(folder[0]) ? 1 : 0);
 
     /* Unreserved characters and slashes stay, all other bytes are written as %XX. */
     for (const char *p = folder; *p != '\0' && n + 4 < sizeof(uri); p++) {
         unsigned c = (unsigned char)*p;
         bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                        (c >= '0' && c <= '9') || strchr("-._~/", (int)c) != NULL;
+                        (c >= '0' && c <= '9') || strchr("-._~", (int)c) != NULL;
 
-        if (is_plain) {
+        if (io_place_is_slash(*p)) {
+            uri[n++] = '/';
+        } else if (is_plain) {
             uri[n++] = *p;
         } else {
             n += (size_t)snprintf(uri + n, sizeof(uri) - n, "%%%02X", c);
@@ -380,14 +358,14 @@ int peer_ask_roots(Bytes *out, const char *folder)
 
 static int ask_compose(Bytes *out, Arena *arena, const McpClientEvent *event)
 {
-    char folder[ASK_LINE_BYTES];
-
     if (event->ask_kind == CALL_ASK_ROOTS) {
-        return getcwd(folder, sizeof(folder)) == NULL
+        CLEANUP(mem_freep) char *folder = NULL;
+
+        return io_place_real(&folder, ".") != 0
                    ? err_fold(bytes_append_span(out, SPAN("{\"roots\":[]}")))
                    : peer_ask_roots(out, folder);
     }
-    if (isatty(STDIN_FILENO) != 1 || event->value.node == NULL) {
+    if (!io_terminal_is(fileno(stdin)) || event->value.node == NULL) {
         return err_fold(bytes_append_span(out, SPAN("{\"action\":\"decline\"}")));
     }
     return event->ask_kind == CALL_ASK_FORM ? ask_form(out, arena, event->value)
@@ -406,12 +384,12 @@ int peer_ask_answer(McpPeer *peer, const McpClientEvent *event)
     }
     bytes_init(&answer, 2 * ASK_FORM_BYTES);
     arena_init(&arena, SIZE_MAX);
-    arg_interrupted = 0;
+    ask_line_forget();
     r = ask_compose(&answer, &arena, event);
     if (r == 0) {
         r = mcp_peer_answer(peer, event->ask, bytes_span(&answer));
     }
-    if (r == 0 && arg_interrupted != 0) {
+    if (r == 0 && ask_line_was_interrupted()) {
         return PEER_ASK_E_INTERRUPTED;
     }
     return err_pass(r);

@@ -1,12 +1,12 @@
 #include "cli/peer_content.h"
 
 #include <inttypes.h>
-#include <unistd.h>
 
 #include "base/base64.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "cli/table.h"
+#include "io/program.h"
 
 Span peer_content_text(JsonValue object, Span key, Arena *arena)
 {
@@ -150,7 +150,7 @@ const char *peer_content_number(uint64_t n, char text[PEER_CONTENT_NUMBER_SIZE])
 
 static void print_text(FILE *out, Span text)
 {
-    if (isatty(fileno(out)) == 1) {
+    if (io_terminal_is(fileno(out))) {
         table_print_safe(out, text, true);
     } else if (text.n > 0) {
         (void)fwrite(text.p, 1, text.n, out);
@@ -238,7 +238,7 @@ int peer_content_print_resource(FILE *out, JsonValue contents, Arena *arena)
         return 0;
     }
     blob = peer_content_text(contents, SPAN("blob"), arena);
-    if (isatty(fileno(out)) == 1) {
+    if (io_terminal_is(fileno(out))) {
         print_what(out, "blob", peer_content_text(contents, SPAN("mimeType"), arena), blob);
         return 0;
     }

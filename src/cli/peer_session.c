@@ -2,10 +2,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "app/end_signals.h"
 #include "app/mcp_peer.h"
 #include "app/version.h"
 #include "base/alloc.h"
@@ -18,7 +17,9 @@
 #include "cli/table.h"
 #include "cli/words.h"
 #include "dialect/mcp/render.h"
+#include "io/error_text.h"
 #include "io/loop.h"
+#include "io/program.h"
 #include "json/writer.h"
 
 /* A list of more pages than this is a server that goes round in circles. */
@@ -49,7 +50,7 @@ typedef enum SessionOutcome {
 struct PeerSession {
     const CliArgs *args;
     IoLoop *loop;
-    IoSignal *signals[3];
+    IoSignal *signals[END_SIGNALS_N];
     McpPeer *peer;
     McpIdentity identity;
     Arena strings;
@@ -317,12 +318,11 @@ static int session_start(PeerSession *session, const McpClientConfig *client, Di
 
 static int session_init(PeerSession *session, const McpClientConfig *client, Diag *diag)
 {
-    static const int signums[] = {SIGINT, SIGTERM, SIGHUP};
     int r = io_loop_new(&session->loop);
 
     io_ignore_sigpipe();
-    for (size_t i = 0; r == 0 && i < TW_ARRAY_SIZE(signums); i++) {
-        r = io_signal_new(&session->signals[i], session->loop, signums[i], session_on_signal,
+    for (size_t i = 0; r == 0 && i < END_SIGNALS_N; i++) {
+        r = io_signal_new(&session->signals[i], session->loop, end_signals[i], session_on_signal,
                           session);
     }
     return r != 0 ? r : session_start(session, client, diag);
@@ -348,7 +348,7 @@ int peer_session_open(PeerSession **ret, const CliArgs *args)
     session->args = args;
     session->identity = (McpIdentity){.name = SPAN("toolwire"), .version = SPAN(TOOLWIRE_VERSION)};
     client.identity = &session->identity;
-    session->shows_progress = isatty(STDERR_FILENO) == 1;
+    session->shows_progress = io_terminal_is(fileno(stderr));
     arena_init(&session->strings, SIZE_MAX);
     arena_init(&session->arena, SIZE_MAX);
     arena_init(&session->list_arena, SIZE_MAX);
@@ -358,7 +358,8 @@ int peer_session_open(PeerSession **ret, const CliArgs *args)
     bytes_init(&session->params, LIMIT_MCP_RESPONSE_BYTES);
     r = session_init(session, &client, &diag);
     if (r != 0) {
-        session_say(session, r > 0 ? span_from_str(diag.message) : span_from_str(strerror(-r)));
+        session_say(session,
+                    r > 0 ? span_from_str(diag.message) : span_from_str(io_error_text(-r)));
         (void)peer_session_close(session);
         return r == SESSION_E_WORDS ? CLI_EXIT_USAGE : CLI_EXIT_FAILED;
     }
@@ -427,7 +428,7 @@ static void session_ask(PeerSession *session, Span method, Span params)
     if (r != 0 || session->outcome == SESSION_WAITS) {
         bytes_clear(&session->words);
         (void)bytes_append_format(&session->words, "%s",
-                                  r < 0 ? strerror(-r) : "the server cannot be asked");
+                                  r < 0 ? io_error_text(-r) : "the server cannot be asked");
         session->outcome = SESSION_FAILED;
     }
 }

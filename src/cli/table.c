@@ -1,11 +1,9 @@
 #include "cli/table.h"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include "base/error.h"
 #include "base/utf8.h"
 #include "cli/cli.h"
+#include "io/program.h"
 
 /* Between two columns. */
 #define TABLE_GAP 2
@@ -39,12 +37,7 @@ int table_add(Table *table, const Span *cells)
 
 size_t table_terminal_width(FILE *stream)
 {
-    struct winsize size = {0};
-
-    if (!isatty(fileno(stream)) || ioctl(fileno(stream), TIOCGWINSZ, &size) != 0) {
-        return 0;
-    }
-    return size.ws_col;
+    return (size_t)io_terminal_columns(fileno(stream));
 }
 
 void table_print_safe(FILE *out, Span text, bool keep_lines)

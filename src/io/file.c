@@ -1,10 +1,9 @@
 #include "io/file.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 #include "base/error.h"
+#include "io/descriptor_look.h"
 
 /* Bytes asked of the system at a time. */
 #define IO_FILE_STEP ((size_t)64 * 1024)
@@ -16,19 +15,17 @@ static int file_read_all(Bytes *out, int fd)
         size_t room = out->max_bytes - out->n;
         size_t want = room < IO_FILE_STEP ? room : IO_FILE_STEP;
         char probe;
-        ssize_t n;
+        int64_t n;
         int r = bytes_reserve(out, want);
 
         if (r != 0) {
             return err_fold(r);
         }
         /* A buffer that is full does not yet mean a file that is too long. */
-        n = want > 0 ? read(fd, out->data + out->n, want) : read(fd, &probe, 1);
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
+        n = want > 0 ? io_file_read_some(fd, out->data + out->n, want)
+                     : io_file_read_some(fd, &probe, 1);
         if (n < 0) {
-            return err_raise(-errno);
+            return err_pass((int)n);
         }
         if (n == 0) {
             return 0;
@@ -53,13 +50,13 @@ int io_file_read_fd(Bytes *out, int fd)
 
 int io_file_read(Bytes *out, const char *path)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    int r;
+    int fd = -1;
+    int r = io_file_open(path, &fd);
 
-    if (fd < 0) {
-        return err_raise(-errno);
+    if (r != 0) {
+        return err_pass(r);
     }
     r = io_file_read_fd(out, fd);
-    (void)close(fd);
+    io_fd_close(fd);
     return r;
 }

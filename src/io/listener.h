@@ -1,7 +1,8 @@
 /* io/listener.h: accepts connections on a Unix socket.
  *
  * Peers of another user (root aside) are closed at once. When descriptors run out, accepting pauses
- * for a moment and goes on; the connections wait in the system. Thread: loop.
+ * for a moment and goes on; the connections wait in the system. On Windows it is a named pipe
+ * (io/unix_socket.h), and a client that finds it busy is told to try again. Thread: loop.
  */
 #pragma once
 

@@ -1,9 +1,6 @@
 #include "io/loop.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -56,8 +53,6 @@ static void loop_remove_hook(IoLoop *loop, IoBeforeWait *hook)
     }
     if (hook->next != NULL) {
         hook->next->prev = hook->prev;
-    } else {
-        loop->last_hook = hook->prev;
     }
     (void)mem_free(hook);
     if (loop->first_hook == NULL) {
@@ -95,7 +90,7 @@ static int loop_init_handles(IoLoop *loop)
     int r = uv_async_init(&loop->uv, &loop->async, loop_on_async);
 
     if (r != 0) {
-        return err_raise(r);
+        return err_raise(io_uv_result(r));
     }
     (void)uv_prepare_init(&loop->uv, &loop->prepare);
     /* Fails only if it cannot make the loop's pipe for signals, which uv_loop_init has made. */
@@ -109,33 +104,10 @@ static int loop_init_handles(IoLoop *loop)
     return 0;
 }
 
-/* Descriptors 0, 1 and 2 are taken before the loop makes its own: a program that was started with
- * one of them closed would find the loop's epoll or pipe there, read from it and print into it; and
- * libuv refuses to close what has such a number, by an assertion. Children get them too, as they
- * would get the real ones. */
-static int loop_take_standard_descriptors(void)
-{
-    for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++) {
-        int fd;
-
-        if (fcntl(i, F_GETFD) >= 0) {
-            continue;
-        }
-        fd = open("/dev/null", O_RDWR); /* the lowest free number: i */
-        if (fd < 0) {
-            return err_raise(-errno);
-        }
-        if (fd > STDERR_FILENO) {
-            (void)close(fd); /* another thread was faster, and has taken i */
-        }
-    }
-    return 0;
-}
-
 int io_loop_new(IoLoop **ret)
 {
     IoLoop *loop;
-    int r = loop_take_standard_descriptors();
+    int r = io_take_standard_descriptors();
 
     if (r != 0) {
         return err_pass(r);
@@ -144,12 +116,12 @@ int io_loop_new(IoLoop **ret)
     if (loop == NULL) {
         return err_raise(-ENOMEM);
     }
-    r = uv_mutex_init(&loop->mutex);
+    r = io_uv_result(uv_mutex_init(&loop->mutex));
     if (r != 0) {
         (void)mem_free(loop);
         return err_raise(r);
     }
-    r = uv_loop_init(&loop->uv);
+    r = io_uv_result(uv_loop_init(&loop->uv));
     if (r == 0) {
         r = loop_init_handles(loop);
         if (r == 0) {
@@ -256,14 +228,13 @@ int io_before_wait_new(IoBeforeWait **ret, IoLoop *loop, void (*fn)(void *contex
     if (hook == NULL) {
         return err_raise(-ENOMEM);
     }
-    *hook = (IoBeforeWait){.loop = loop, .fn = fn, .context = context, .prev = loop->last_hook};
-    if (loop->last_hook != NULL) {
-        loop->last_hook->next = hook;
+    *hook = (IoBeforeWait){.loop = loop, .fn = fn, .context = context, .next = loop->first_hook};
+    if (loop->first_hook != NULL) {
+        loop->first_hook->prev = hook;
     } else {
-        loop->first_hook = hook;
         (void)uv_prepare_start(&loop->prepare, loop_on_prepare);
     }
-    loop->last_hook = hook;
+    loop->first_hook = hook;
     *ret = hook;
     return 0;
 }
@@ -279,11 +250,4 @@ IoBeforeWait *io_before_wait_free(IoBeforeWait *hook)
         loop_remove_hook(hook->loop, hook);
     }
     return NULL;
-}
-
-void io_ignore_sigpipe(void)
-{
-    struct sigaction action = {.sa_handler = SIG_IGN};
-
-    (void)sigaction(SIGPIPE, &action, NULL);
 }

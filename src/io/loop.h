@@ -50,7 +50,9 @@ void io_loop_hold(IoLoop *loop);
 void io_loop_release(IoLoop *loop);
 
 /* Calls fn once a turn, after the events and before the loop waits for more: where answers that
- * gathered are sent in one write. Gives *ret; does not keep the loop running. */
+ * gathered are sent in one write. The one that was made last comes first: so a hub, on which all
+ * else stands, sees what the others have set going in this turn. Gives *ret; does not keep the loop
+ * running. */
 typedef struct IoBeforeWait IoBeforeWait;
 int io_before_wait_new(IoBeforeWait **ret, IoLoop *loop, void (*fn)(void *context), void *context);
 IoBeforeWait *io_before_wait_free(IoBeforeWait *hook);
@@ -65,7 +67,8 @@ IoTimer *io_timer_free(IoTimer *timer);
 void io_timer_start_at(IoTimer *timer, int64_t due_ms);
 void io_timer_stop(IoTimer *timer);
 
-/* Calls fn for every arrival of the signal; does not keep the loop running. */
+/* Calls fn for every arrival of the signal; does not keep the loop running. On Windows: SIGINT
+ * (Ctrl-C), SIGBREAK (Ctrl-Break), 1 (SIGHUP: the console is closed); SIGTERM never comes. */
 typedef struct IoSignal IoSignal;
 int io_signal_new(IoSignal **ret, IoLoop *loop, int signum, void (*fn)(void *context, int signum),
                   void *context);

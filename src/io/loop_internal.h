@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <uv.h>
 
+#include "base/compiler.h"
 #include "io/loop.h"
 
 typedef struct IoProcess IoProcess;
@@ -16,7 +17,6 @@ struct IoLoop {
     IoTask *first_task;
     IoTask *last_task;
     IoBeforeWait *first_hook;
-    IoBeforeWait *last_hook;
     uv_signal_t child_signal; /* SIGCHLD; runs while there are children (process.c) */
     IoProcess *first_child;   /* whose exit was not told yet */
     unsigned n_awaited;       /* of these, how many keep the loop running */
@@ -29,3 +29,17 @@ struct IoLoop {
 /* Lets go of the children that could not be killed, and kills what retired ones have left: a loop
  * that ends cannot wait for either. */
 void io_process_abandon_orphans(IoLoop *loop);
+
+/* Takes the standard descriptors (0, 1, 2) that are closed. 0, or a negative errno. */
+int io_take_standard_descriptors(void);
+
+/* What a function of libuv returned, as a negative errno: the same number but on Windows, where
+ * libuv has numbers of its own. */
+#ifdef _WIN32
+int io_uv_result(int r);
+#else
+TW_INLINE int io_uv_result(int r)
+{
+    return r;
+}
+#endif

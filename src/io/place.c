@@ -2,15 +2,13 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/error.h"
-
-#define PLACE_NAP_NS 1000000
+#include "io/error_text.h"
 
 size_t io_place_folder_length(const char *path)
 {
-    const char *slash = strrchr(path, '/');
+    const char *slash = io_place_last_slash(path);
 
     return slash == NULL ? 0 : (size_t)(slash - path) + 1;
 }
@@ -48,21 +46,7 @@ int io_place_fail(Diag *reterr_diag, int outcome, int error, const char *action,
     }
     if (error == EACCES || error == EPERM || error == EROFS) {
         return diag_set(reterr_diag, r, "cannot %s %s: %s; choose a folder of your own", action,
-                        path, strerror(error));
+                        path, io_error_text(error));
     }
-    return diag_set(reterr_diag, r, "cannot %s %s: %s", action, path, strerror(error));
-}
-
-bool io_place_is(const char *path, dev_t device, ino_t inode)
-{
-    struct stat info;
-
-    return lstat(path, &info) == 0 && info.st_dev == device && info.st_ino == inode;
-}
-
-void io_place_nap(void)
-{
-    struct timespec nap = {.tv_nsec = PLACE_NAP_NS};
-
-    (void)nanosleep(&nap, NULL);
+    return diag_set(reterr_diag, r, "cannot %s %s: %s", action, path, io_error_text(error));
 }

@@ -8,6 +8,9 @@
  * name to another or remove it; so of two processes that find the same leftover one gets the name,
  * and the other finds that out.
  *
+ * On Windows private means that the access list names this user alone (the system and its
+ * administrators aside), and held that the file is open and shared for reading only.
+ *
  * Thread: any, a PrivateFile by one at a time. Only creating waits, a tenth of a second for
  * a file in use, since looking whether one is held takes its lock too.
  */
@@ -61,9 +64,9 @@ bool private_file_remove_left(const char *path, Span signature);
  * was. */
 int private_file_read(Bytes *out, const char *path, Diag *reterr_diag);
 
-/* $XDG_RUNTIME_DIR/toolwire, else a folder of this user under $TMPDIR (/tmp): made 0700 if it is
- * not there, refused if it is not ours or open to others. Gives *ret (mem_free). 0, a negative
- * errno, PRIVATE_FILE_E_PLACE. */
+/* $XDG_RUNTIME_DIR/toolwire, else a folder of this user under $TMPDIR (/tmp); on Windows
+ * %LOCALAPPDATA%\toolwire, else one under %TEMP%: made 0700 if it is not there, refused if it is
+ * not ours or open to others. Gives *ret (mem_free). 0, a negative errno, PRIVATE_FILE_E_PLACE. */
 int private_folder_runtime(char **ret, Diag *reterr_diag);
 
 /* Whether private_folder_runtime would give that folder, and need not make it. */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -420,6 +421,11 @@ void io_process_abandon_orphans(IoLoop *loop)
         }
         process_close(process);
     }
+}
+
+const char *io_process_signal_name(int signum)
+{
+    return sigabbrev_np(signum);
 }
 
 int io_process_pid(const IoProcess *process)

@@ -8,6 +8,10 @@
  * (dies_with_thread). What remains: the system kills the child alone, not its group, so processes
  * that it has started stay; a program that is setuid, setgid or has capabilities of its own is
  * spared; and elsewhere than on Linux there is no such thing.
+ *
+ * On Windows the group is a job: nothing leaves it, and it dies with us in any case. There
+ * Ctrl-Break stands for TERM, which reaches only what shares our console; what cannot be told to
+ * end is killed at once. Batch files are not started: a shell would read the arguments.
  */
 #pragma once
 
@@ -30,7 +34,7 @@ typedef enum IoProcessWire {
 } IoProcessWire;
 
 typedef struct IoProcessSpec {
-    const char *const *argv;        /* NULL-terminated; argv[0] is looked up in PATH of `env` */
+    const char *const *argv; /* NULL-terminated; argv[0] is looked up in PATH of `environment` */
     const char *const *environment; /* NULL-terminated "NAME=value"; NULL: ours */
     const char *folder;             /* NULL: ours */
     IoProcessWire wire;
@@ -69,5 +73,8 @@ IoProcess *io_process_free(IoProcess *process);
  * grace_ms, or when the loop is freed. Nobody waits for it, and it does not keep the loop running.
  * What has moved to a group of its own (a daemon) stays. */
 IoProcess *io_process_retire(IoProcess *process, int64_t grace_ms);
+
+/* "TERM" of SIGTERM; NULL if the signal has no name. Thread: any. */
+const char *io_process_signal_name(int signum);
 
 int io_process_pid(const IoProcess *process);

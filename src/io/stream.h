@@ -10,7 +10,11 @@
  *
  * Descriptors that others share are not switched to non-blocking mode behind their back: pipes and
  * terminals are opened anew for this process, sockets are used with MSG_DONTWAIT, and only where
- * neither can be done is the mode set, and set back at the end. Thread: loop.
+ * neither can be done is the mode set, and set back at the end.
+ *
+ * On Windows the system takes bytes when it likes: what is pulled is copied and consumed at once,
+ * and a stream that is freed before they are taken goes on with them for up to a second, unseen.
+ * Thread: loop.
  */
 #pragma once
 

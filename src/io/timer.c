@@ -97,7 +97,7 @@ int io_signal_new(IoSignal **ret, IoLoop *loop, int signum, void (*fn)(void *con
     if (signal == NULL) {
         return err_raise(-ENOMEM);
     }
-    r = uv_signal_init(&loop->uv, &signal->uv);
+    r = io_uv_result(uv_signal_init(&loop->uv, &signal->uv));
     if (r != 0) {
         (void)mem_free(signal);
         return err_raise(r);
@@ -106,7 +106,7 @@ int io_signal_new(IoSignal **ret, IoLoop *loop, int signum, void (*fn)(void *con
     signal->fn = fn;
     signal->context = context;
     uv_unref((uv_handle_t *)&signal->uv);
-    r = uv_signal_start(&signal->uv, signal_on_arrival, signum);
+    r = io_uv_result(uv_signal_start(&signal->uv, signal_on_arrival, signum));
     if (r != 0) {
         (void)io_signal_free(signal);
         return err_raise(r);

@@ -93,7 +93,7 @@ int unix_socket_connect(const char *path, int *ret_fd)
     return 0;
 }
 
-int unix_socket_peer(int fd, uid_t *ret_uid, pid_t *ret_pid)
+int unix_socket_peer_ids(int fd, long *ret_uid, long *ret_pid)
 {
     struct ucred peer = {.pid = 0, .uid = (uid_t)-1};
     socklen_t n = sizeof(peer);
@@ -105,25 +105,50 @@ int unix_socket_peer(int fd, uid_t *ret_uid, pid_t *ret_pid)
     if (peer.uid == (uid_t)-1) {
         return err_raise(-ENOTCONN);
     }
-    *ret_uid = peer.uid;
+    if (ret_uid != NULL) {
+        *ret_uid = (long)peer.uid;
+    }
     if (ret_pid != NULL) {
-        *ret_pid = peer.pid;
+        *ret_pid = (long)peer.pid;
     }
     return 0;
 }
 
+long unix_socket_own_uid(void)
+{
+    return (long)geteuid();
+}
+
+int unix_socket_name(char **ret, const char *path)
+{
+    return err_pass(io_place_absolute(ret, path));
+}
+
+bool unix_socket_is_there(const char *path)
+{
+    struct stat info;
+
+    return lstat(path, &info) == 0;
+}
+
+bool unix_socket_is_other(const char *path)
+{
+    struct stat info;
+
+    return lstat(path, &info) == 0 && !S_ISSOCK(info.st_mode);
+}
+
 bool unix_socket_peer_is_trusted(int fd)
 {
-    uid_t uid;
+    long uid;
 
-    return unix_socket_peer(fd, &uid, NULL) == 0 && (uid == 0 || uid == geteuid());
+    return unix_socket_peer_ids(fd, &uid, NULL) == 0 && (uid == 0 || uid == unix_socket_own_uid());
 }
 
 /* What has the name. *ret_pid: of the process that listens; 0 if that is not known. */
-static SocketState socket_look(const char *path, pid_t *ret_pid)
+static SocketState socket_look(const char *path, long *ret_pid)
 {
     struct stat info;
-    uid_t uid;
     int fd = -1;
     int r;
 
@@ -138,7 +163,7 @@ static SocketState socket_look(const char *path, pid_t *ret_pid)
     r = unix_socket_connect(path, &fd);
     switch (r) {
     case 0:
-        (void)unix_socket_peer(fd, &uid, ret_pid);
+        (void)unix_socket_peer_ids(fd, NULL, ret_pid);
         (void)close(fd);
         return SOCKET_STATE_LIVE;
     case -EAGAIN:     /* somebody does not accept fast enough */
@@ -203,7 +228,7 @@ static void socket_unlock_folder(int fd)
 
 bool unix_socket_remove_left(const char *path)
 {
-    pid_t pid;
+    long pid;
     int lock_fd;
     bool is_removed;
 
@@ -221,14 +246,13 @@ bool unix_socket_remove_left(const char *path)
 }
 
 /* Why the name cannot be had. */
-static int socket_refuse(SocketState state, const char *path, pid_t pid, Diag *reterr_diag)
+static int socket_refuse(SocketState state, const char *path, long pid, Diag *reterr_diag)
 {
     switch (state) {
     case SOCKET_STATE_LIVE:
         if (pid > 0) {
             return diag_set(reterr_diag, UNIX_SOCKET_E_LIVE,
-                            "process %ld serves %s: end it, or choose another path", (long)pid,
-                            path);
+                            "process %ld serves %s: end it, or choose another path", pid, path);
         }
         return diag_set(reterr_diag, UNIX_SOCKET_E_LIVE,
                         "another process serves %s: end it, or choose another path", path);
@@ -321,7 +345,7 @@ static int socket_link(const SocketShop *shop, const char *path)
 static int socket_replace(const SocketShop *shop, const char *path, bool is_locked,
                           Diag *reterr_diag)
 {
-    pid_t pid = 0;
+    long pid = 0;
     int r;
 
     for (int i = 0; i < SOCKET_TRIES; i++) {

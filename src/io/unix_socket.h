@@ -10,6 +10,11 @@
  * holds a lock on the folder, and whoever has a name gives it up before closing the socket: a name
  * that refuses has no owner left, and only the holder of the lock may take it away.
  *
+ * On Windows these are named pipes. \\.\pipe\NAME is that pipe; any other path is made absolute and
+ * is the name of a pipe then (\\.\pipe\C:\FOLDER\NAME), of which the file system knows nothing.
+ * Only processes of this user can open one, and none from another machine. The system takes the
+ * name away with its last process: nothing is left over there.
+ *
  * Thread: any. No call waits, but for that lock: half a second at the most.
  */
 #pragma once
@@ -18,7 +23,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/types.h>
+#include <stdint.h>
 
 enum {
     UNIX_SOCKET_E_LIVE =
@@ -27,14 +32,18 @@ enum {
 };
 
 /* Bytes of a path that the system can connect to, its NUL not counted. */
+#ifdef _WIN32
+#define UNIX_SOCKET_PATH_MAX ((size_t)256)
+#else
 #define UNIX_SOCKET_PATH_MAX ((size_t)107)
+#endif
 
 /* A listening socket and its name. */
 typedef struct UnixSocket {
     char path[UNIX_SOCKET_PATH_MAX + 1];
     int fd;
-    dev_t device; /* of the name, as bound */
-    ino_t inode;
+    uint64_t device; /* of the name, as bound */
+    uint64_t inode;
 } UnixSocket;
 
 #define UNIX_SOCKET_NULL ((UnixSocket){.fd = -1})
@@ -59,9 +68,24 @@ int unix_socket_connect(const char *path, int *ret_fd);
 /* Does a process serve that path? True also if that cannot be found out. */
 bool unix_socket_is_live(const char *path);
 
+/* The name under which any program reaches the socket at path, wherever it was started: the
+ * absolute path; on Windows the whole name of the pipe. Gives *ret (mem_free). 0, -ENOMEM, another
+ * negative errno. */
+int unix_socket_name(char **ret, const char *path);
+
+/* Has something that name, whatever it is? */
+bool unix_socket_is_there(const char *path);
+
+/* Has something that name which is no socket? */
+bool unix_socket_is_other(const char *path);
+
 /* Who is at the other end: of an accepted connection the process that connected, of a connected one
- * the process that listens. 0 or a negative errno. pid may be NULL. */
-int unix_socket_peer(int fd, uid_t *ret_uid, pid_t *ret_pid);
+ * the process that listens. 0 or a negative errno. Either may be NULL; the user is -1 where users
+ * have no numbers, and the process 0 if that is not known. */
+int unix_socket_peer_ids(int fd, long *ret_uid, long *ret_pid);
+
+/* This user, as unix_socket_peer_ids says it. */
+long unix_socket_own_uid(void);
 
 /* Whether the other end is a process of this user or of root. False if that cannot be found out. */
 bool unix_socket_peer_is_trusted(int fd);

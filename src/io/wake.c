@@ -34,7 +34,7 @@ int io_wake_new(IoWake **ret, IoLoop *loop, void (*fn)(void *context), void *con
     }
     wake->fn = fn;
     wake->context = context;
-    r = uv_async_init(&loop->uv, &wake->async, wake_on_async);
+    r = io_uv_result(uv_async_init(&loop->uv, &wake->async, wake_on_async));
     if (r != 0) {
         (void)mem_free(wake);
         return err_raise(r);

@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -30,11 +29,11 @@
 /* What a file is known by. A change inside the file system's resolution of time that keeps the size
  * is not seen; at a few milliseconds that is shorter than WATCH_QUIET_MS. */
 typedef struct WatchState {
-    dev_t device;
-    ino_t inode;
-    off_t size;
-    struct timespec modified;
-    struct timespec changed;
+    uint64_t device;
+    uint64_t inode;
+    uint64_t size;
+    uv_timespec_t modified;
+    uv_timespec_t changed;
     bool exists;
 } WatchState;
 
@@ -57,21 +56,22 @@ struct IoWatch {
 static WatchState watch_stat(const char *path)
 {
     WatchState state;
-    struct stat info;
+    uv_fs_t look;
 
     memset(&state, 0, sizeof(state));
-    if (stat(path, &info) == 0) {
-        state.device = info.st_dev;
-        state.inode = info.st_ino;
-        state.size = info.st_size;
-        state.modified = info.st_mtim;
-        state.changed = info.st_ctim;
+    if (uv_fs_stat(NULL, &look, path, NULL) == 0) {
+        state.device = look.statbuf.st_dev;
+        state.inode = look.statbuf.st_ino;
+        state.size = look.statbuf.st_size;
+        state.modified = look.statbuf.st_mtim;
+        state.changed = look.statbuf.st_ctim;
         state.exists = true;
     }
+    uv_fs_req_cleanup(&look);
     return state;
 }
 
-static bool watch_same_time(struct timespec a, struct timespec b)
+static bool watch_same_time(uv_timespec_t a, uv_timespec_t b)
 {
     return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
@@ -129,7 +129,7 @@ static void watch_on_event(uv_fs_event_t *events, const char *name, int what, in
 
     (void)what;
     /* Without a name the event is of the folder itself, or the system could not say. */
-    if (status != 0 || name == NULL || strcmp(name, watch->name) == 0) {
+    if (status != 0 || name == NULL || io_place_is_same_name(name, watch->name)) {
         watch_look(watch);
     }
 }
@@ -194,7 +194,7 @@ static int watch_init(IoWatch *watch, const char *path)
     if (r != 0) {
         return err_pass(r);
     }
-    r = uv_fs_event_init(&watch->loop->uv, &watch->events);
+    r = io_uv_result(uv_fs_event_init(&watch->loop->uv, &watch->events));
     return r == 0 ? 0 : err_raise(r);
 }
 

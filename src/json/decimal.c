@@ -1,7 +1,8 @@
 #include "json/decimal.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "json/decimal_round.h"
 
 /* Far beyond what 4 GiB of digits can shift back into range. */
 #define DECIMAL_MAX_EXPONENT 100000000000000000
@@ -91,16 +92,14 @@ Decimal decimal_of(JsonValue v)
  * after that only say whether something is left over. */
 #define DECIMAL_KEPT_DIGITS 800
 
-/* The general case, by the C library, which rounds correctly. Digits only, so that the decimal
- * point of the process's locale plays no part: strtod reads "123e-5" alike everywhere. */
-static double decimal_by_library(const Decimal *d)
+/* The general case. */
+static double decimal_by_digits(const Decimal *d)
 {
-    char text[DECIMAL_KEPT_DIGITS + 32];
+    char digits[DECIMAL_KEPT_DIGITS + 1];
     size_t n_digits = decimal_n_digits(d);
     size_t n = 0;
     int64_t exponent;
-    char digits[24];
-    size_t n_exp = 0;
+    double value;
 
     if (d->point > 400) {
         return d->negative ? -__builtin_inf() : __builtin_inf();
@@ -108,33 +107,18 @@ static double decimal_by_library(const Decimal *d)
     if (d->point < -400) {
         return d->negative ? -0.0 : 0.0;
     }
-    if (d->negative) {
-        text[n++] = '-';
+    while (n < n_digits && n < DECIMAL_KEPT_DIGITS) {
+        digits[n] = (char)('0' + decimal_digit(d, n));
+        n++;
     }
-    for (size_t i = 0; i < n_digits && i < DECIMAL_KEPT_DIGITS; i++) {
-        text[n++] = (char)('0' + decimal_digit(d, i));
-    }
-    exponent =
-        d->point - (int64_t)(n_digits < DECIMAL_KEPT_DIGITS ? n_digits : DECIMAL_KEPT_DIGITS);
-    if (n_digits > DECIMAL_KEPT_DIGITS) {
+    exponent = d->point - (int64_t)n;
+    if (n_digits > n) {
         /* The last digit of all is not 0, so what is cut off is more than nothing. */
-        text[n++] = '1';
+        digits[n++] = '1';
         exponent--;
     }
-    text[n++] = 'e';
-    if (exponent < 0) {
-        text[n++] = '-';
-        exponent = -exponent;
-    }
-    do {
-        digits[n_exp++] = (char)('0' + exponent % 10);
-        exponent /= 10;
-    } while (exponent > 0);
-    while (n_exp > 0) {
-        text[n++] = digits[--n_exp];
-    }
-    text[n] = '\0';
-    return strtod(text, NULL);
+    value = decimal_round(digits, n, (int)exponent);
+    return d->negative ? -value : value;
 }
 
 double decimal_to_double(const Decimal *d)
@@ -149,7 +133,7 @@ double decimal_to_double(const Decimal *d)
     uint64_t whole = 0;
 
     if (n_digits > 19) {
-        return decimal_by_library(d);
+        return decimal_by_digits(d);
     }
     for (size_t i = 0; i < n_digits; i++) {
         whole = whole * 10 + decimal_digit(d, i);
@@ -157,7 +141,7 @@ double decimal_to_double(const Decimal *d)
     /* Two exact doubles and one operation: one rounding, so the result is the nearest (Clinger
      * 1990). */
     if (whole > (uint64_t)1 << 53 || exponent < -22 || exponent > 22) {
-        return decimal_by_library(d);
+        return decimal_by_digits(d);
     }
     value = (double)whole;
     value = exponent < 0 ? value / exact[-exponent] : value * exact[exponent];

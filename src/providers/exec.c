@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "call/answer.h"
+#include "io/error_text.h"
 #include "providers/exec_env.h"
 #include "providers/exec_run.h"
 #include "providers/tools_file.h"
@@ -72,7 +73,9 @@ static void exec_unlink(ExecProvider *provider, ExecRun *run)
 
 static Span exec_without_newline(Span text)
 {
-    if (text.n > 0 && text.p[text.n - 1] == '\n') {
+    if (span_ends_with(text, SPAN("\r\n"))) {
+        text.n -= 2; /* as programs of Windows end their lines */
+    } else if (text.n > 0 && text.p[text.n - 1] == '\n') {
         text.n--;
     }
     return text;
@@ -107,7 +110,7 @@ static void exec_answer_success(ExecProvider *provider, const ExecTool *tool, co
 /* How it ended, in words. 0, -ENOMEM, BYTES_E_FULL. */
 static int exec_describe_exit(Bytes *text, IoProcessExit how)
 {
-    const char *name = how.signum != 0 ? sigabbrev_np(how.signum) : NULL;
+    const char *name = how.signum != 0 ? io_process_signal_name(how.signum) : NULL;
 
     if (how.signum == 0) {
         return bytes_append_format(text, "exit status %d", how.status);
@@ -248,7 +251,7 @@ static void exec_start(void *context, Call *call)
     r = exec_run_start(run, &spec, &diag);
     if (r != 0) {
         if (r < 0) {
-            (void)diag_set(&diag, r, "cannot start the command: %s", strerror(-r));
+            (void)diag_set(&diag, r, "cannot start the command: %s", io_error_text(-r));
         }
         logsink_write(provider->log, LOGSINK_LEVEL_DEBUG, "exec", "%s: %s", tool->spec->name.p,
                       diag.message);

@@ -2,36 +2,19 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/span.h"
+#include "io/environment.h"
+#include "providers/exec_env_names.h"
 
-/* Variables of ours that every command gets. All else stays here: tokens and keys are kept in
- * variables, and a tool that needs one names it. */
-static const char *const env_variables[] = {
-    "PATH",            /* to find programs */
-    "HOME",            /* per-user settings of the programs */
-    "USER",            /* who runs it */
-    "LOGNAME",         /* the same, by its POSIX name */
-    "SHELL",           /* what programs start as "your shell" */
-    "LANG",            /* language and encoding; with LC_* below */
-    "LANGUAGE",        /* the same for messages */
-    "TZ",              /* local time */
-    "TMPDIR",          /* where temporary files may lie */
-    "XDG_RUNTIME_DIR", /* sockets of the user's session */
-    "XDG_CONFIG_HOME", /* settings, where HOME is not the place */
-    "XDG_CACHE_HOME",  /* and caches */
-    "XDG_DATA_HOME",   /* and data */
-    "XDG_STATE_HOME",  /* and state */
-};
 #define ENV_LOCALE_PREFIX "LC_"
 
 /* The value of a variable of ours, with its name in front; NULL if it is not set. */
 static const char *env_find_variable(Span name)
 {
-    for (char **at = environ; at != NULL && *at != NULL; at++) {
-        if (strncmp(*at, name.p, name.n) == 0 && (*at)[name.n] == '=') {
+    for (const char *const *at = io_environment(); at != NULL && *at != NULL; at++) {
+        if (exec_env_is_same(*at, name.p, name.n) && (*at)[name.n] == '=') {
             return *at;
         }
     }
@@ -43,10 +26,10 @@ static bool env_is_passed_on(const char *variable)
     if (strncmp(variable, ENV_LOCALE_PREFIX, strlen(ENV_LOCALE_PREFIX)) == 0) {
         return true;
     }
-    for (size_t i = 0; i < TW_ARRAY_SIZE(env_variables); i++) {
-        size_t n = strlen(env_variables[i]);
+    for (const char *const *name = exec_env_names; *name != NULL; name++) {
+        size_t n = strlen(*name);
 
-        if (strncmp(variable, env_variables[i], n) == 0 && variable[n] == '=') {
+        if (exec_env_is_same(variable, *name, n) && variable[n] == '=') {
             return true;
         }
     }
@@ -59,7 +42,7 @@ static void env_set_variable(const char **environment, size_t *n, const char *va
     size_t n_name = strcspn(variable, "=") + 1;
 
     for (size_t i = 0; i < *n; i++) {
-        if (strncmp(environment[i], variable, n_name) == 0) {
+        if (exec_env_is_same(environment[i], variable, n_name)) {
             environment[i] = variable;
             return;
         }
@@ -111,14 +94,14 @@ int exec_env_make(const char *const **ret, Arena *arena, const ToolsFileVariable
     size_t n_max = n_variables + 1;
     size_t n = 0;
 
-    for (char **at = environ; at != NULL && *at != NULL; at++) {
+    for (const char *const *at = io_environment(); at != NULL && *at != NULL; at++) {
         n_max += env_is_passed_on(*at);
     }
     environment = arena_alloc_array(arena, n_max, sizeof(*environment));
     if (environment == NULL) {
         return err_raise(-ENOMEM);
     }
-    for (char **at = environ; at != NULL && *at != NULL; at++) {
+    for (const char *const *at = io_environment(); at != NULL && *at != NULL; at++) {
         if (env_is_passed_on(*at)) {
             Span copy = arena_copy(arena, span_from_str(*at));
 

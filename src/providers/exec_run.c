@@ -2,10 +2,10 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "io/descriptor_look.h"
 #include "io/stream.h"
 
 typedef enum RunState {
@@ -298,7 +298,7 @@ static int run_open_stream(ExecRun *run, IoStream **ret, int in_fd, int out_fd,
     int r = io_stream_new(ret, run->loop, in_fd, out_fd, ops, run);
 
     if (r != 0) {
-        (void)close(in_fd >= 0 ? in_fd : out_fd);
+        io_fd_close(in_fd >= 0 ? in_fd : out_fd);
     }
     return r;
 }

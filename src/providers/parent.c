@@ -21,6 +21,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "dialect/callsock/caller.h"
+#include "io/error_text.h"
 #include "io/watch.h"
 #include "providers/parent_schema.h"
 #include "providers/parent_wire.h"
@@ -117,7 +118,8 @@ static void parent_close_broken(ParentProvider *provider, int64_t now_ms)
         return;
     }
     if (callsock_caller_error(provider->caller) != 0) {
-        parent_drop(provider, span_from_str(strerror(-callsock_caller_error(provider->caller))));
+        parent_drop(provider,
+                    span_from_str(io_error_text(-callsock_caller_error(provider->caller))));
     } else if (callsock_caller_wants_reset(provider->caller, now_ms)) {
         parent_drop(provider, SPAN("the answer to a call that was taken back did not come"));
     }

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/random.h"
+#include "io/error_text.h"
 #include "io/private_file.h"
 #include "providers/tools_file.h"
 #include "router/entry.h"
@@ -226,7 +227,7 @@ static size_t schema_add_new(ParentSchema *schema, const ToolsFile *file)
             (void)tools_file_blame_entry(file, i, r, &why, &words);
         } else if (r < 0) {
             (void)diag_set(&words, r, "%s: %s: %s", schema->path, file->tools[i].name.p,
-                           strerror(-r));
+                           io_error_text(-r));
         } else {
             n_added++;
             continue;
@@ -250,8 +251,8 @@ void parent_schema_reload(ParentSchema *schema)
     }
     if (r != 0) {
         logsink_write(schema->log, LOGSINK_LEVEL_WARN, "parent",
-                      "%s; the tools stay as they were (%zu)", r < 0 ? strerror(-r) : diag.message,
-                      schema->tools.n);
+                      "%s; the tools stay as they were (%zu)",
+                      r < 0 ? io_error_text(-r) : diag.message, schema->tools.n);
         return;
     }
     schema->round++;

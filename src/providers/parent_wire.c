@@ -1,13 +1,12 @@
 #include "providers/parent_wire.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <poll.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "io/descriptor_look.h"
+#include "io/error_text.h"
 #include "io/unix_socket.h"
 
 /* Output that waits: requests go one at a time. */
@@ -101,19 +100,11 @@ static void wire_consumed(void *context, size_t n)
     len32_writer_consumed(&wire->writer, n);
 }
 
-/* Would reading tell of bytes, of the end, or of a failure? */
-static bool wire_can_read(int fd)
-{
-    struct pollfd look = {.fd = fd, .events = POLLIN};
-
-    return poll(&look, 1, 0) == 1;
-}
-
 /* Does anything lie behind the message that was read last? Reading ends where a large message ends:
  * what follows is still in the system then. */
 static bool wire_has_more(const ParentWire *wire)
 {
-    return parent_wire_has_begun(wire) || (wire->is_filled && wire_can_read(wire->fd));
+    return parent_wire_has_begun(wire) || (wire->is_filled && io_fd_is_readable(wire->fd));
 }
 
 static void wire_on_input(void *context)
@@ -146,7 +137,7 @@ static void wire_on_failed(void *context, int r)
 {
     ParentWire *wire = context;
 
-    wire->ops->ended(wire->context, span_from_str(strerror(-r)));
+    wire->ops->ended(wire->context, span_from_str(io_error_text(-r)));
 }
 
 static void wire_flush(void *context)
@@ -213,17 +204,21 @@ void parent_wire_close(ParentWire *wire)
  * negative errno, PARENT_WIRE_E_FOREIGN. */
 static int wire_check_peer(int fd, Diag *reterr_diag)
 {
-    uid_t uid = 0;
-    int r = unix_socket_peer(fd, &uid, NULL);
+    long uid = 0;
+    int r = unix_socket_peer_ids(fd, &uid, NULL);
 
     if (r != 0) {
-        return diag_set(reterr_diag, r, "%s", strerror(-r));
+        return diag_set(reterr_diag, r, "%s", io_error_text(-r));
     }
-    if (uid != geteuid() && uid != 0) {
+    if (!unix_socket_peer_is_trusted(fd) && uid < 0) {
         return diag_set(reterr_diag, PARENT_WIRE_E_FOREIGN,
-                        "it belongs to another user (uid %" PRIuMAX
-                        "), and only parents of this user (uid %" PRIuMAX ") or root are trusted",
-                        (uintmax_t)uid, (uintmax_t)geteuid());
+                        "it belongs to another user, and only parents of this user are trusted");
+    }
+    if (!unix_socket_peer_is_trusted(fd)) {
+        return diag_set(reterr_diag, PARENT_WIRE_E_FOREIGN,
+                        "it belongs to another user (uid %ld), and only parents of this user (uid "
+                        "%ld) or root are trusted",
+                        uid, unix_socket_own_uid());
     }
     return 0;
 }
@@ -234,17 +229,17 @@ int parent_wire_open(ParentWire *wire, Diag *reterr_diag)
     int r = unix_socket_connect(wire->path, &fd);
 
     if (r != 0) {
-        return diag_set(reterr_diag, r, "%s", strerror(-r));
+        return diag_set(reterr_diag, r, "%s", io_error_text(-r));
     }
     r = wire_check_peer(fd, reterr_diag);
     if (r == 0) {
         r = io_stream_new(&wire->stream, wire->loop, fd, fd, &wire_stream_ops, wire);
         if (r != 0) {
-            (void)diag_set(reterr_diag, r, "%s", strerror(-r));
+            (void)diag_set(reterr_diag, r, "%s", io_error_text(-r));
         }
     }
     if (r != 0) {
-        (void)close(fd);
+        io_fd_close(fd);
         return r > 0 ? r : err_pass(r);
     }
     wire->fd = fd;
@@ -258,7 +253,7 @@ bool parent_wire_has_hung_up(const ParentWire *wire)
 
 bool parent_wire_has_stirred(const ParentWire *wire)
 {
-    return wire_can_read(wire->fd);
+    return io_fd_is_readable(wire->fd);
 }
 
 void parent_wire_flush(ParentWire *wire)

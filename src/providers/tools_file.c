@@ -1,13 +1,15 @@
 #include "providers/tools_file.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
+#include "io/error_text.h"
 #include "io/file.h"
+#include "io/place.h"
 #include "providers/tools_file_tool.h"
 #include "router/router.h"
 #include "json/json.h"
@@ -57,17 +59,23 @@ int tools_file_blame_entry(const ToolsFile *file, size_t index, int r, const Dia
  * a command is started in. */
 static int file_folder(ToolsFile *file, const char **ret)
 {
-    char folder[PATH_MAX];
-    const char *slash = strrchr(file->path, '/');
-    size_t n = slash == NULL ? 0 : (size_t)(slash - file->path);
+    CLEANUP(mem_freep) char *real = NULL;
+    const char *path = file->path;
+    size_t n;
     Span copy;
+    int r = io_place_real(&real, file->path);
 
-    if (realpath(file->path, folder) == NULL) {
-        /* Not a name in the file system (a pipe behind /proc/self/fd): then as it is written. */
-        (void)snprintf(folder, sizeof(folder), "%.*s/", (int)n, slash == NULL ? "." : file->path);
+    if (r == -ENOMEM) {
+        return err_pass(r);
     }
-    n = (size_t)(strrchr(folder, '/') - folder);
-    copy = arena_copy(&file->arena, span_make(folder, n == 0 ? 1 : n));
+    if (r == 0) {
+        path = real; /* else no name in the file system (a pipe behind /proc/self/fd) */
+    }
+    n = io_place_folder_length(path);
+    if (n > 1 && path[n - 2] != ':') { /* the slash is part of what it ends: / and C:\ */
+        n--;
+    }
+    copy = arena_copy(&file->arena, n == 0 ? SPAN(".") : span_make(path, n));
     *ret = copy.p;
     return copy.p != NULL ? 0 : err_raise(-ENOMEM);
 }
@@ -185,7 +193,7 @@ int tools_file_load(ToolsFile *file, const char *path, Diag *reterr_diag)
         r = diag_set(reterr_diag, TOOLS_FILE_E_MALFORMED, "%s: longer than %zu MiB", path,
                      TOOLS_FILE_MAX_BYTES >> 20);
     } else if (r < 0 && r != -ENOMEM) {
-        r = diag_set(reterr_diag, TOOLS_FILE_E_UNREADABLE, "%s: %s", path, strerror(-r));
+        r = diag_set(reterr_diag, TOOLS_FILE_E_UNREADABLE, "%s: %s", path, io_error_text(-r));
     } else if (r == 0) {
         r = file_parse(file, reterr_diag);
     }

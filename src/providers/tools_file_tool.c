@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "io/place.h"
 #include "json/writer.h"
 
 /* A timeout in milliseconds that is certainly a mistake: 30 days. */
@@ -207,7 +208,7 @@ static int tool_join(const ToolReader *reader, const char **path)
     size_t n = strlen(reader->folder) + strlen(*path) + 2;
     char *joined;
 
-    if ((*path)[0] == '/') {
+    if (io_place_is_absolute(*path)) {
         return 0;
     }
     joined = arena_alloc(&reader->file->arena, n);
@@ -239,7 +240,7 @@ static int tool_read_command(const ToolReader *reader)
     if (r == 0 && (n == 0 || argv[0][0] == '\0')) {
         r = tool_blame_field(reader, FIELD_COMMAND, "names no program");
     }
-    if (r == 0 && strchr(argv[0], '/') != NULL) {
+    if (r == 0 && io_place_last_slash(argv[0]) != NULL) {
         r = tool_join(reader, &argv[0]);
     }
     reader->tool->command = argv;
@@ -326,7 +327,7 @@ static int tool_describe(const ToolReader *reader)
 
 static int tool_read_name(const ToolReader *reader)
 {
-    const char *name;
+    const char *name = "";
     int r = tool_string(reader, reader->fields[FIELD_NAME], FIELD_NAME, &name);
 
     if (r != 0) {

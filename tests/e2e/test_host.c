@@ -289,6 +289,28 @@ static void what_a_killed_parent_left_is_replaced(void **state)
     fixture_deinit(&f);
 }
 
+/* The second begins when the first has ended, in a turn of its own of the loop. */
+static void a_request_that_was_sent_ahead_has_its_deadline_too(void **state)
+{
+    Place place;
+    const char *arguments[] = {
+        "host", "--diagnostics", "--socket", place.socket, "--call-timeout-ms", "50", NULL};
+    HostProcess host;
+    int fd;
+
+    (void)state;
+    place_init(&place);
+    host_start(&host, program, arguments);
+    fd = bridge_connect(place.socket);
+    frame_write_str(fd, REQUEST("sleep", "{\"ms\":60000}"));
+    frame_write_str(fd, REQUEST("sleep", "{\"ms\":60000}"));
+    frame_expect_error(fd, "TimeoutError", "50 ms");
+    frame_expect_error(fd, "TimeoutError", "50 ms");
+    assert_int_equal(close(fd), 0);
+    assert_int_equal(host_stop(&host, SIGTERM), 0);
+    place_deinit(&place);
+}
+
 static void wrong_use_is_explained(void **state)
 {
     static const char *const rows[][5] = {
@@ -529,6 +551,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(results_of_commands_arrive),
         cmocka_unit_test(a_result_over_the_limit_is_an_error_and_the_next_call_is_served),
         cmocka_unit_test(a_request_at_the_limit_passes),
+        cmocka_unit_test(a_request_that_was_sent_ahead_has_its_deadline_too),
         cmocka_unit_test(connections_run_side_by_side),
         cmocka_unit_test(a_signal_lets_calls_finish_and_removes_both_files),
         cmocka_unit_test(a_second_signal_does_not_wait),

@@ -92,10 +92,26 @@ run_parent() {
     echo "left: $(ls "$place")."
 }
 
+# run_addin PROGRAM: its states, without their reasons, where there is no hub; and how it ends.
+run_addin() {
+    local place line pid
+    place=$(mktemp -d "$work/place.XXXXXX")
+    mkfifo "$place/said"
+    TMPDIR=$place "$1" nobody >"$place/said" 2>&1 &
+    pid=$!
+    while IFS= read -r -t 60 line; do
+        echo "${line%%:*}"
+        if [[ $line == waiting* ]]; then
+            kill -TERM "$pid"
+        fi
+    done <"$place/said"
+    wait "$pid" && echo 'ended with 0'
+}
+
 initialize='{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}'
 modern='"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}'
 
-# use FOLDER: the five programs in it do what they are for.
+# use FOLDER: the six programs in it do what they are for.
 use() {
     local out
     out=$(talk "$1/hello_server" "$initialize" \
@@ -123,9 +139,14 @@ socket 600
 regular file 600
 ended with 0
 left: .' "$out"
+    out=$(run_addin "$1/addin" 2>&1)
+    expect "$1: addin" 'connecting
+waiting
+stopped
+ended with 0' "$out"
 }
 
-examples=(hello_server async_tool ask_input client parent)
+examples=(hello_server async_tool ask_input client parent addin)
 read -ra cflags <<<"$(pc_in "$prefix" --cflags)"
 read -ra libs <<<"$(pc_in "$prefix" --libs)"
 read -ra static_libs <<<"$(pc_in "$prefix" --static --libs)"

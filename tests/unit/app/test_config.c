@@ -97,11 +97,58 @@ static void a_call_socket_has_a_socket_and_a_schema(void **state)
     config_deinit(&config);
 }
 
+static void a_pipe_has_a_name_tools_and_intervals(void **state)
+{
+    Config config;
+    Diag diag;
+
+    (void)state;
+    assert_int_equal(parse(&config,
+                           "{\"pipe\":{\"name\":\"Plan${TW_TEST_NONE:-ner}\",\"tools\":\"t.json\","
+                           "\"ping_interval_ms\":\"2s\",\"pong_timeout_ms\":500}}",
+                           &diag),
+                     0);
+    assert_string_equal(config.pipe.name, "Planner");
+    assert_string_equal(config.pipe.tools, "/etc/tw/t.json");
+    assert_int_equal(config.pipe.ping_interval_ms, 2000);
+    assert_int_equal(config.pipe.pong_timeout_ms, 500);
+    config_deinit(&config);
+    assert_null(config.pipe.name);
+    assert_null(config.pipe.tools);
+    assert_int_equal(config.pipe.ping_interval_ms, 0);
+    assert_int_equal(parse(&config, "{}", &diag), 0);
+    assert_null(config.pipe.name);
+    config_deinit(&config);
+}
+
+static void a_pipe_may_be_a_name_or_go_without_one(void **state)
+{
+    Config config;
+    Diag diag;
+
+    (void)state;
+    assert_int_equal(parse(&config, "{\"pipe\":\"Mine\"}", &diag), 0);
+    assert_string_equal(config.pipe.name, "Mine");
+    assert_null(config.pipe.tools);
+    config_deinit(&config);
+    assert_int_equal(parse(&config, "{\"pipe\":{\"tools\":\"/t.json\"}}", &diag), 0);
+    assert_string_equal(config.pipe.name, "RevitOrchestrator");
+    assert_string_equal(config.pipe.tools, "/t.json");
+    config_deinit(&config);
+    /* The last of two wins, and nothing leaks. */
+    assert_int_equal(
+        parse(&config, "{\"pipe\":\"A\",\"pipe\":{\"name\":\"B\",\"name\":\"C\"}}", &diag), 0);
+    assert_string_equal(config.pipe.name, "C");
+    config_deinit(&config);
+}
+
 static void settings_of_numbers_are_known_by_name(void **state)
 {
     (void)state;
     assert_true(config_has_number(SPAN("rate_burst")));
     assert_true(config_has_number(SPAN("page_size")));
+    assert_true(config_has_number(SPAN("ping_interval_ms")));
+    assert_true(config_has_number(SPAN("pong_timeout_ms")));
     assert_false(config_has_number(SPAN("rate")));
     assert_false(config_has_number(SPAN("call_socket")));
 }
@@ -141,6 +188,28 @@ static void every_error_names_file_line_and_field(void **state)
          "/etc/tw/c.json:1: call_socket: 'connect' is missing"},
         {"{\"callsocket\":{}}", CONFIG_E_INVALID,
          "/etc/tw/c.json:1: callsocket: unknown key; did you mean 'call_socket'?"},
+        {"{\"pipe\":5}", CONFIG_E_INVALID, "/etc/tw/c.json:1: pipe: expected an object or a name"},
+        {"{\"pip\":{}}", CONFIG_E_INVALID,
+         "/etc/tw/c.json:1: pip: unknown key; did you mean 'pipe'?"},
+        {"{\"pipe\":{\n\"nane\":\"p\"}}", CONFIG_E_INVALID,
+         "/etc/tw/c.json:2: pipe.nane: unknown key; did you mean 'name'?"},
+        {"{\"pipe\":{\"ping_intervall_ms\":1}}", CONFIG_E_INVALID,
+         "/etc/tw/c.json:1: pipe.ping_intervall_ms: unknown key; did you mean "
+         "'ping_interval_ms'?"},
+        {"{\"pipe\":{\"drain_ms\":1}}", CONFIG_E_INVALID,
+         "/etc/tw/c.json:1: pipe.drain_ms: unknown key"},
+        {"{\"limits\":{\"pong_timeout_ms\":1}}", CONFIG_E_INVALID,
+         "/etc/tw/c.json:1: limits.pong_timeout_ms: unknown key; did you mean 'call_timeout_ms'?"},
+        {"{\"pipe\":{\n\n\"name\":7}}", CONFIG_E_INVALID,
+         "/etc/tw/c.json:3: pipe.name: expected a string"},
+        {"{\"pipe\":{\"tools\":[]}}", CONFIG_E_INVALID,
+         "/etc/tw/c.json:1: pipe.tools: expected a string"},
+        {"{\"pipe\":{\"ping_interval_ms\":9}}", CONFIG_E_INVALID,
+         "/etc/tw/c.json:1: pipe.ping_interval_ms: 9 is not between 10 and 86400000"},
+        {"{\"pipe\":{\"pong_timeout_ms\":\"2 d\"}}", CONFIG_E_INVALID,
+         "/etc/tw/c.json:1: pipe.pong_timeout_ms: '2 d' is not milliseconds or a duration (30s)"},
+        {"{\"pipe\":{\"pong_timeout_ms\":1.5}}", CONFIG_E_INVALID,
+         "/etc/tw/c.json:1: pipe.pong_timeout_ms: expected milliseconds or a duration (30s)"},
         {"[]", CONFIG_E_INVALID, "/etc/tw/c.json:1: configuration: expected an object"},
         {"{\"tools\":\"${TW_TEST_UNSET}\"}", CONFIG_E_VARIABLE,
          "/etc/tw/c.json:1: tools: ${TW_TEST_UNSET} is not set in the environment; "
@@ -161,6 +230,25 @@ static void every_error_names_file_line_and_field(void **state)
         assert_string_equal(diag.message, cases[i].message);
         assert_null(config.tools);
         assert_null(config.path);
+    }
+}
+
+static void a_name_that_no_pipe_can_have_is_told_with_its_line(void **state)
+{
+    static const char *const texts[] = {"{\n\"pipe\":\"\"}", "{\n\"pipe\":\"a/b\"}",
+                                        "{\"pipe\":{\n\"name\":\"a/b\"}}"};
+    static const char *const places[] = {
+        "/etc/tw/c.json:2: pipe: ", "/etc/tw/c.json:2: pipe: ", "/etc/tw/c.json:2: pipe.name: "};
+
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(texts); i++) {
+        Config config;
+        Diag diag;
+
+        assert_int_equal(parse(&config, texts[i], &diag), CONFIG_E_INVALID);
+        assert_int_equal(strncmp(diag.message, places[i], strlen(places[i])), 0);
+        assert_true(strlen(diag.message) > strlen(places[i]));
+        assert_null(config.pipe.name);
     }
 }
 
@@ -273,7 +361,8 @@ static int parse_once(void *context)
 {
     Config config;
     int r = config_parse(&config,
-                         SPAN("{\"tools\":\"${HOME:-/x}/t\",\"limits\":{\"rate_burst\":\"1\"}}"),
+                         SPAN("{\"tools\":\"${HOME:-/x}/t\",\"pipe\":{\"tools\":\"u\"},"
+                              "\"pipe\":\"P\",\"limits\":{\"rate_burst\":\"1\"}}"),
                          "/p/c.json", NULL);
 
     (void)context;
@@ -296,8 +385,11 @@ int main(void)
         cmocka_unit_test(every_limit_is_read_as_number_or_text),
         cmocka_unit_test(paths_are_taken_from_the_folder_of_the_file),
         cmocka_unit_test(a_call_socket_has_a_socket_and_a_schema),
+        cmocka_unit_test(a_pipe_has_a_name_tools_and_intervals),
+        cmocka_unit_test(a_pipe_may_be_a_name_or_go_without_one),
         cmocka_unit_test(settings_of_numbers_are_known_by_name),
         cmocka_unit_test(every_error_names_file_line_and_field),
+        cmocka_unit_test(a_name_that_no_pipe_can_have_is_told_with_its_line),
         cmocka_unit_test(variables_are_replaced),
         cmocka_unit_test(a_setting_of_a_flag_is_checked_like_the_file),
         cmocka_unit_test(a_file_is_found_where_it_is_looked_for),

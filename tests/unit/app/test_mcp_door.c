@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -279,6 +280,61 @@ static void memory_of_large_messages_is_given_back_in_silence(void **state)
     (void)alarm(0);
 }
 
+/* What the door of a router without anything says it offers. */
+static void offers_of_an_empty_router(bool expects_tools, bool expects_resources, char ret[256])
+{
+    const char *capabilities;
+    const char *text;
+    Fixture f;
+    int fds[2];
+
+    assert_int_equal(fixture_init(&f, NULL, 0), 0);
+    f.door = mcp_door_free(f.door);
+    f.diagnostics = diagnostics_free(f.diagnostics);
+    assert_int_equal(close(f.client), 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+    f.client = fds[0];
+    assert_int_equal(mcp_door_new(&f.door, &(McpDoorConfig){.loop = hub_loop(f.hub),
+                                                            .router = hub_router(f.hub),
+                                                            .identity = &identity,
+                                                            .sealer = hub_sealer(f.hub),
+                                                            .lists_change = true,
+                                                            .expects_tools = expects_tools,
+                                                            .expects_resources = expects_resources,
+                                                            .in_fd = fds[1],
+                                                            .out_fd = fds[1],
+                                                            .closed = on_closed,
+                                                            .context = &f}),
+                     0);
+    client_sends(&f,
+                 "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\",\"params\":{" MODERN
+                 "}}\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"resources/list\",\"params\":"
+                 "{" MODERN "}}\n");
+    assert_int_equal(shutdown(f.client, SHUT_WR), 0);
+    assert_int_equal(io_loop_run(hub_loop(f.hub)), 0);
+    text = client_reads(&f);
+    capabilities = strstr(text, "\"capabilities\":{");
+    assert_non_null(capabilities);
+    assert_int_equal(strstr(text, "\"resources\":[]") != NULL, expects_resources);
+    assert_int_equal(strstr(text, "-32601") != NULL, !expects_resources);
+    (void)snprintf(ret, 256, "%.*s", (int)strcspn(capabilities, "\n"), capabilities);
+    fixture_deinit(&f);
+}
+
+static void what_is_expected_is_announced_while_there_is_none(void **state)
+{
+    char offers[256];
+
+    (void)state;
+    offers_of_an_empty_router(false, false, offers);
+    assert_non_null(strstr(offers, "\"capabilities\":{}"));
+    offers_of_an_empty_router(true, false, offers);
+    assert_non_null(strstr(offers, "\"capabilities\":{\"tools\":{\"listChanged\":true}}"));
+    offers_of_an_empty_router(false, true, offers);
+    assert_non_null(strstr(
+        offers, "\"capabilities\":{\"resources\":{\"subscribe\":true,\"listChanged\":true}}"));
+}
+
 static int open_once(void *context)
 {
     Fixture f;
@@ -511,6 +567,7 @@ int main(void)
         cmocka_unit_test(a_door_is_freed_while_calls_run),
         cmocka_unit_test(a_door_knows_when_it_is_ending),
         cmocka_unit_test(memory_of_large_messages_is_given_back_in_silence),
+        cmocka_unit_test(what_is_expected_is_announced_while_there_is_none),
         cmocka_unit_test(no_allocation_may_fail_unnoticed),
         cmocka_unit_test(a_large_answer_arrives_though_its_memory_is_gone),
         cmocka_unit_test(an_answer_that_cannot_be_kept_closes_the_door),

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "io/descriptor_look.h"
 #include "support/alloc_testing.h"
 #include "support/oom_sweep.h"
 
@@ -95,12 +96,30 @@ static void no_allocation_may_fail_unnoticed(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
+static void a_file_is_read_piece_by_piece(void **state)
+{
+    char piece[64];
+    int fd = -1;
+
+    (void)state;
+    write_file(100);
+    assert_int_equal(io_file_open(path, &fd), 0);
+    assert_int_equal(io_file_read_some(fd, piece, sizeof(piece)), 64);
+    assert_int_equal(io_file_read_some(fd, piece, sizeof(piece)), 36);
+    assert_int_equal(io_file_read_some(fd, piece, sizeof(piece)), 0);
+    io_fd_close(fd);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(io_file_open(path, &fd), -ENOENT);
+    assert_int_equal(io_file_read_some(-1, piece, sizeof(piece)), -EBADF);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_is_appended_whole),
         cmocka_unit_test(the_maximum_is_exact),
         cmocka_unit_test(what_cannot_be_read_is_an_errno),
+        cmocka_unit_test(a_file_is_read_piece_by_piece),
         cmocka_unit_test(no_allocation_may_fail_unnoticed),
     };
 

@@ -327,6 +327,44 @@ static void a_hook_may_free_itself_and_others(void **state)
     assert_int_equal(hook.n_calls, 1);
 }
 
+typedef struct Order {
+    IoLoop *loop;
+    char text[8];
+    size_t n;
+} Order;
+
+static void order_note(Order *order, char which)
+{
+    order->text[order->n++ % sizeof(order->text)] = which;
+    io_loop_stop(order->loop);
+}
+
+static void order_first(void *context)
+{
+    order_note(context, '1');
+}
+
+static void order_second(void *context)
+{
+    order_note(context, '2');
+}
+
+static void the_hook_that_was_made_first_comes_last(void **state)
+{
+    Order order = {.loop = *state};
+    IoBeforeWait *first = NULL;
+    IoBeforeWait *second = NULL;
+
+    assert_int_equal(io_before_wait_new(&first, *state, order_first, &order), 0);
+    assert_int_equal(io_before_wait_new(&second, *state, order_second, &order), 0);
+    io_loop_hold(*state);
+    assert_int_equal(io_loop_run(*state), 0);
+    io_loop_release(*state);
+    assert_string_equal(order.text, "21");
+    first = io_before_wait_free(first);
+    second = io_before_wait_free(second);
+}
+
 typedef struct Signals {
     IoLoop *loop;
     int n_seen;
@@ -544,6 +582,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(time_can_be_read_again, setup, teardown),
         cmocka_unit_test_setup_teardown(hooks_run_also_when_the_loop_is_about_to_end, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(the_hook_that_was_made_first_comes_last, setup, teardown),
         cmocka_unit_test_setup_teardown(a_hook_may_free_itself_and_others, setup, teardown),
         cmocka_unit_test_setup_teardown(a_signal_reaches_the_loop, setup, teardown),
         cmocka_unit_test_setup_teardown(a_signal_that_cannot_be_caught_is_refused, setup, teardown),

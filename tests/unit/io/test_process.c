@@ -754,9 +754,17 @@ static void memory_that_runs_out_is_reported(void **state)
     test_oom_sweep(spawn_true, NULL);
 }
 
+static void signals_have_names(void **state)
+{
+    (void)state;
+    assert_string_equal(io_process_signal_name(SIGTERM), "TERM");
+    assert_null(io_process_signal_name(0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(signals_have_names),
         cmocka_unit_test_setup_teardown(exit_status_is_reported, setup, teardown),
         cmocka_unit_test_setup_teardown(a_signal_is_reported, setup, teardown),
         cmocka_unit_test_setup_teardown(the_three_wires_are_apart, setup, teardown),

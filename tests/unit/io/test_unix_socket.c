@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 
+#include "base/alloc.h"
 #include "unit/io/scratch.h"
 
 #define N_RACERS 4
@@ -344,20 +345,20 @@ static void the_peer_is_known(void **state)
 {
     int pair[2];
     int lone = socket(AF_UNIX, SOCK_STREAM, 0);
-    uid_t uid = 12345;
-    pid_t pid = 0;
+    long uid = 12345;
+    long pid = 0;
 
     (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-    assert_int_equal(unix_socket_peer(pair[0], &uid, &pid), 0);
+    assert_int_equal(unix_socket_peer_ids(pair[0], &uid, &pid), 0);
     assert_int_equal(uid, geteuid());
     assert_int_equal(pid, getpid());
     assert_true(unix_socket_peer_is_trusted(pair[0]));
     uid = 12345;
-    assert_int_equal(unix_socket_peer(lone, &uid, NULL), -ENOTCONN);
+    assert_int_equal(unix_socket_peer_ids(lone, &uid, NULL), -ENOTCONN);
     assert_int_equal(uid, 12345);
     assert_false(unix_socket_peer_is_trusted(lone));
-    assert_int_equal(unix_socket_peer(-1, &uid, NULL), -EBADF);
+    assert_int_equal(unix_socket_peer_ids(-1, &uid, NULL), -EBADF);
     assert_false(unix_socket_peer_is_trusted(-1));
     (void)close(pair[0]);
     (void)close(pair[1]);
@@ -431,8 +432,8 @@ static void race_once(const char *path)
     int stop[2];
     int report[2];
     int n_winners = 0;
-    pid_t pid = 0;
-    uid_t uid;
+    long pid = 0;
+    long uid;
     int fd = -1;
     bool is_found = false;
 
@@ -451,7 +452,7 @@ static void race_once(const char *path)
     }
     assert_int_equal(n_winners, 1);
     assert_int_equal(unix_socket_connect(path, &fd), 0);
-    assert_int_equal(unix_socket_peer(fd, &uid, &pid), 0);
+    assert_int_equal(unix_socket_peer_ids(fd, &uid, &pid), 0);
     (void)close(fd);
     (void)close(stop[0]);
     (void)close(stop[1]);
@@ -537,12 +538,43 @@ static void nobody_loses_a_name_to_those_who_clean_up(void **state)
     assert_true(scratch_count(false) <= 1);
 }
 
+static void names_tell_sockets_from_other_things(void **state)
+{
+    const char *path = scratch_path("s");
+
+    (void)state;
+    assert_false(unix_socket_is_there(path));
+    assert_false(unix_socket_is_other(path));
+    scratch_dead_socket(path);
+    assert_true(unix_socket_is_there(path));
+    assert_false(unix_socket_is_other(path));
+    scratch_write(scratch_path("f"), "x", 0600);
+    assert_true(unix_socket_is_there(scratch_path("f")));
+    assert_true(unix_socket_is_other(scratch_path("f")));
+}
+
+static void its_name_is_its_absolute_path(void **state)
+{
+    char *name = NULL;
+
+    (void)state;
+    assert_int_equal(unix_socket_name(&name, "/a/b.sock"), 0);
+    assert_string_equal(name, "/a/b.sock");
+    name = mem_free(name);
+    assert_int_equal(unix_socket_name(&name, "b.sock"), 0);
+    assert_int_equal(name[0], '/');
+    assert_non_null(strstr(name, "/b.sock"));
+    name = mem_free(name);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_listening_socket_is_reached_by_its_path),
+        TEST(names_tell_sockets_from_other_things),
+        TEST(its_name_is_its_absolute_path),
         TEST(its_mode_does_not_depend_on_the_umask),
         TEST(a_relative_path_is_one_of_the_working_folder),
         TEST(a_path_may_be_as_long_as_the_system_can_connect_to),

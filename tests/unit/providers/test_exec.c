@@ -229,6 +229,17 @@ static void output_becomes_text(void **state)
     forget(&asked);
 }
 
+static void a_newline_of_two_characters_is_taken_off_whole(void **state)
+{
+    Fixture *f = *state;
+    Asked asked;
+
+    load(f, "[" SCRIPT("hello", "printf 'a\\\\r\\\\nb\\\\r\\\\n'") "]");
+    run(&asked, f, "hello", NULL);
+    assert_text(&asked, false, "a\\r\\nb");
+    forget(&asked);
+}
+
 static void arguments_reach_stdin_byte_for_byte(void **state)
 {
     Fixture *f = *state;
@@ -1035,6 +1046,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(output_becomes_text),
+        TEST(a_newline_of_two_characters_is_taken_off_whole),
         TEST(arguments_reach_stdin_byte_for_byte),
         TEST(a_newline_ends_the_arguments),
         TEST(large_arguments_reach_a_slow_reader_and_come_back),

@@ -1,0 +1,6 @@
+#include "cli/start.h"
+
+void cli_start(void)
+{
+    /* They do. */
+}

@@ -1,0 +1,37 @@
+/* What a process has from the start; declared in io/loop.h and io/loop_internal.h. */
+#include "io/loop_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <io.h>
+
+#include "base/error.h"
+#include "io/windows/system.h"
+
+/* What the C library calls a standard descriptor that a program without console has not got. */
+#define STANDARD_NONE ((intptr_t)-2)
+
+/* As elsewhere: a file that is opened later must not become standard output. */
+int io_take_standard_descriptors(void)
+{
+    for (int i = 0; i <= 2; i++) {
+        intptr_t handle = (intptr_t)win_handle(i);
+        int fd;
+
+        if (handle != (intptr_t)INVALID_HANDLE_VALUE && handle != STANDARD_NONE) {
+            continue;
+        }
+        fd = _open("NUL", _O_RDWR | _O_BINARY | _O_NOINHERIT);
+        if (fd < 0) {
+            return err_raise(-errno);
+        }
+        if (fd != i) {
+            (void)_dup2(fd, i);
+            (void)_close(fd);
+        }
+    }
+    return 0;
+}
+
+/* There is no such signal: a write into a broken pipe fails. */
+void io_ignore_sigpipe(void) {}
