@@ -67,6 +67,7 @@ accepts 'own header first' src/json/x.c '/* a */\n#include "json/x.h"\n#include 
 
 refuses 'tab in C' src/json/x.c '\tint a;\n' '1: a tab'
 accepts 'tab in a Makefile' Makefile 'a:\n\tb\n'
+accepts 'tab in a template of a Makefile' templates/c/makefile.hbs 'a:\n\tb\n'
 refuses 'trailing space' README.md 'a\nb \n' '2: white space at the end'
 refuses 'carriage return' README.md 'a\r\n' '1: a carriage return'
 refuses 'no final newline' README.md 'a' '1: the file does not end'

@@ -1,0 +1,298 @@
+#include "toolkit/templates/parameter_value.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "toolkit/templates/parameters.h"
+
+/* One value while it is checked. */
+typedef struct ValueCheck {
+    const TemplateParameter *p;
+    SchemaCheck *scratch;
+    ParameterFaultFn fn;
+    void *context;
+    size_t index;
+} ValueCheck;
+
+static int value_blame(const ValueCheck *x, const char *code, JsonValue got)
+{
+    ParameterFault fault = {code, x->index, got};
+
+    return x->fn(x->context, x->p, &fault);
+}
+
+/* Is there an escaped NUL? (A raw one is no JSON.) */
+static bool string_has_nul(JsonValue v)
+{
+    Span raw = json_span(v);
+
+    for (size_t i = 0; i + 6 <= raw.n; i++) {
+        if (raw.p[i] == '\\') {
+            if (memcmp(raw.p + i, "\\u0000", 6) == 0) {
+                return true;
+            }
+            i++; /* what is escaped may itself be a backslash */
+        }
+    }
+    return false;
+}
+
+static bool string_is_safe_name(JsonValue v)
+{
+    char decoded[TEMPLATE_NAME_MAX * 6]; /* each byte may be spelt \u00xx */
+    Span name;
+
+    if (!json_string_plain(v, &name)) {
+        if (v.node->size - 2 > sizeof(decoded)) {
+            return false;
+        }
+        name = span_make(decoded, json_string_decode(v, decoded));
+    }
+    return template_name_is_safe(name);
+}
+
+static bool value_is_in_range(const TemplateParameter *p, int64_t n)
+{
+    return (!p->has_minimum || n >= p->minimum) && (!p->has_maximum || n <= p->maximum);
+}
+
+static int value_check_pattern(const ValueCheck *x, JsonValue v)
+{
+    int r;
+
+    if (x->p->check == NULL) {
+        return 0;
+    }
+    r = schema_validate(x->p->check, x->scratch, v);
+    /* A pattern that gave up has not matched. */
+    return r > 0 ? value_blame(x, TEMPLATE_FAULT_PATTERN, v) : err_pass(r);
+}
+
+/* A string, or an element of an array: what makes it unfit for any use ends the check of it. */
+static int value_check_string(const ValueCheck *x, JsonValue v)
+{
+    bool is_element = x->index != PARAMETER_WHOLE;
+    int r = 0;
+
+    if (json_kind(v) != JSON_STRING) {
+        return value_blame(x, TEMPLATE_FAULT_TYPE, v);
+    }
+    if (v.node->size > TEMPLATE_VALUE_BYTES) {
+        return value_blame(x, TEMPLATE_FAULT_RANGE, v);
+    }
+    if (string_has_nul(v)) {
+        return value_blame(x, TEMPLATE_FAULT_NUL, v);
+    }
+    if (!is_element && !value_is_in_range(x->p, (int64_t)json_string_length(v))) {
+        r = value_blame(x, TEMPLATE_FAULT_RANGE, v);
+    }
+    if (r == 0) {
+        r = value_check_pattern(x, v);
+    }
+    if (r == 0 && !is_element && span_equals(x->p->name, SPAN("project_name")) &&
+        !string_is_safe_name(v)) {
+        r = value_blame(x, TEMPLATE_FAULT_NAME, v);
+    }
+    return r;
+}
+
+static int value_check_array(ValueCheck *x, JsonValue v)
+{
+    int r = 0;
+
+    if (json_kind(v) != JSON_ARRAY) {
+        return value_blame(x, TEMPLATE_FAULT_TYPE, v);
+    }
+    if (json_count(v) > TEMPLATE_ELEMENTS_MAX) {
+        return value_blame(x, TEMPLATE_FAULT_RANGE, v);
+    }
+    if (!value_is_in_range(x->p, json_count(v))) {
+        r = value_blame(x, TEMPLATE_FAULT_RANGE, v);
+    }
+    x->index = 0;
+    for (JsonIter it = json_iter(v); r == 0 && json_iter_next(&it); x->index++) {
+        r = value_check_string(x, it.value);
+    }
+    return r;
+}
+
+static int value_check_integer(const ValueCheck *x, JsonValue v)
+{
+    int64_t n = 0;
+    int r = json_int64(v, &n);
+
+    if (r == JSON_E_KIND || (r == JSON_E_RANGE && !json_number_is_whole(v))) {
+        return value_blame(x, TEMPLATE_FAULT_TYPE, v);
+    }
+    if (r != 0 || !value_is_in_range(x->p, n)) {
+        return value_blame(x, TEMPLATE_FAULT_RANGE, v);
+    }
+    return 0;
+}
+
+static int value_check_choice(const ValueCheck *x, JsonValue v)
+{
+    if (json_kind(v) != JSON_STRING) {
+        return value_blame(x, TEMPLATE_FAULT_TYPE, v);
+    }
+    for (JsonIter it = json_iter(x->p->choices); json_iter_next(&it);) {
+        if (json_string_same(it.value, v)) {
+            return 0;
+        }
+    }
+    return value_blame(x, TEMPLATE_FAULT_CHOICE, v);
+}
+
+int parameter_value_check(const TemplateParameter *p, JsonValue v, SchemaCheck *scratch,
+                          ParameterFaultFn fn, void *context)
+{
+    ValueCheck x = {p, scratch, fn, context, PARAMETER_WHOLE};
+    bool flag;
+
+    switch (p->type) {
+    case TEMPLATE_STRING:
+        return value_check_string(&x, v);
+    case TEMPLATE_BOOLEAN:
+        return json_bool(v, &flag) ? 0 : value_blame(&x, TEMPLATE_FAULT_TYPE, v);
+    case TEMPLATE_INTEGER:
+        return value_check_integer(&x, v);
+    case TEMPLATE_ARRAY:
+        return value_check_array(&x, v);
+    case TEMPLATE_CHOICE:
+    case TEMPLATE_N_TYPES:
+        break;
+    }
+    return value_check_choice(&x, v);
+}
+
+static int write_range(Bytes *out, const TemplateParameter *p, JsonValue got)
+{
+    static const char *const units[TEMPLATE_N_TYPES] = {
+        [TEMPLATE_STRING] = " characters", [TEMPLATE_ARRAY] = " elements"};
+    const char *unit = units[p->type] != NULL ? units[p->type] : "";
+
+    if (json_kind(got) == JSON_STRING && got.node->size > TEMPLATE_VALUE_BYTES) {
+        return bytes_append_format(out, "at most %zu bytes", TEMPLATE_VALUE_BYTES);
+    }
+    if (json_count(got) > TEMPLATE_ELEMENTS_MAX) {
+        return bytes_append_format(out, "at most %d elements", TEMPLATE_ELEMENTS_MAX);
+    }
+    if (p->has_minimum && p->has_maximum) {
+        return bytes_append_format(out, "%" PRId64 " to %" PRId64 "%s", p->minimum, p->maximum,
+                                   unit);
+    }
+    if (p->has_minimum) {
+        return bytes_append_format(out, "at least %" PRId64 "%s", p->minimum, unit);
+    }
+    if (p->has_maximum) {
+        return bytes_append_format(out, "at most %" PRId64 "%s", p->maximum, unit);
+    }
+    return bytes_append_format(out, "a number of 64 bits");
+}
+
+/* The choices as they are spelt, without quotes; a long list is cut. */
+static int write_choices(Bytes *out, const TemplateParameter *p)
+{
+    size_t start = out->n;
+    int r = 0;
+
+    for (JsonIter it = json_iter(p->choices); r == 0 && json_iter_next(&it);) {
+        Span raw = json_span(it.value);
+
+        if (out->n > start) {
+            r = bytes_append_span(out, SPAN(", "));
+        }
+        if (r == 0 && out->n - start > TEMPLATE_EXPECTED_BYTES) {
+            return bytes_append_span(out, SPAN("..."));
+        }
+        if (r == 0) {
+            r = bytes_append(out, raw.p + 1, raw.n - 2);
+        }
+    }
+    return r;
+}
+
+int parameter_write_expected(Bytes *out, const TemplateParameter *p, const ParameterFault *fault)
+{
+    static const char safe[] = "a name without '/', '\\', ':' and control characters that does not "
+                               "end in '.' or a blank";
+
+    if (strcmp(fault->code, TEMPLATE_FAULT_PATTERN) == 0) {
+        return bytes_append_span(out, p->pattern);
+    }
+    if (strcmp(fault->code, TEMPLATE_FAULT_RANGE) == 0) {
+        return write_range(out, p, fault->got);
+    }
+    if (strcmp(fault->code, TEMPLATE_FAULT_CHOICE) == 0) {
+        return write_choices(out, p);
+    }
+    if (strcmp(fault->code, TEMPLATE_FAULT_NUL) == 0) {
+        return bytes_append_span(out, SPAN("text without NUL"));
+    }
+    if (strcmp(fault->code, TEMPLATE_FAULT_NAME) == 0) {
+        return bytes_append_span(out, SPAN(safe));
+    }
+    /* Of type, and of one that is missing. */
+    if (fault->index != PARAMETER_WHOLE || p->type == TEMPLATE_STRING) {
+        return bytes_append_span(out, SPAN("string"));
+    }
+    if (p->type == TEMPLATE_CHOICE) {
+        return write_choices(out, p);
+    }
+    return bytes_append_span(out, p->type == TEMPLATE_ARRAY
+                                      ? SPAN("array of strings")
+                                      : span_from_str(template_type_name(p->type)));
+}
+
+static int write_name(Bytes *out, const TemplateParameter *p, const ParameterFault *fault)
+{
+    if (fault->index == PARAMETER_WHOLE) {
+        return bytes_append_format(out, "Parameter '%s'", p->name.p);
+    }
+    return bytes_append_format(out, "Parameter '%s[%zu]'", p->name.p, fault->index);
+}
+
+int parameter_write_message(Bytes *out, const TemplateParameter *p, const ParameterFault *fault)
+{
+    static const struct {
+        const char *code;
+        const char *words;
+    } verbs[] = {
+        {TEMPLATE_FAULT_PATTERN, " does not match pattern: "},
+        {TEMPLATE_FAULT_RANGE, " must have "},
+        {TEMPLATE_FAULT_CHOICE, " must be one of: "},
+        {TEMPLATE_FAULT_NAME, " must be "},
+        {TEMPLATE_FAULT_NUL, " must be "},
+        {TEMPLATE_FAULT_TYPE, " must be of type "},
+    };
+    const char *words = "";
+    int r;
+
+    if (strcmp(fault->code, TEMPLATE_FAULT_MISSING) == 0) {
+        return bytes_append_span(out, SPAN("required parameter missing"));
+    }
+    for (size_t i = 0; i < TW_ARRAY_SIZE(verbs); i++) {
+        if (strcmp(fault->code, verbs[i].code) == 0) {
+            words = verbs[i].words;
+        }
+    }
+    if (p->type == TEMPLATE_INTEGER && strcmp(fault->code, TEMPLATE_FAULT_RANGE) == 0) {
+        words = " must be ";
+    }
+    if (p->type == TEMPLATE_CHOICE) {
+        words = " must be one of: ";
+    }
+    r = write_name(out, p, fault);
+    if (r == 0) {
+        r = bytes_append_span(out, span_from_str(words));
+    }
+    if (r == 0) {
+        r = parameter_write_expected(out, p, fault);
+    }
+    if (r == 0 && strcmp(fault->code, TEMPLATE_FAULT_TYPE) == 0) {
+        r = bytes_append_format(out, ", not %s", json_kind_name(json_kind(fault->got)));
+    }
+    return r;
+}
