@@ -2,8 +2,13 @@
 #pragma once
 
 #if defined(__GNUC__)
-#define TW_API               __attribute__((visibility("default")))
+#define TW_API __attribute__((visibility("default")))
+/* mingw's "printf" is that of Windows' old C library; formats are C17's there, too. */
+#if defined(__MINGW32__)
+#define TW_FORMAT(fmt, args) __attribute__((format(gnu_printf, fmt, args)))
+#else
 #define TW_FORMAT(fmt, args) __attribute__((format(printf, fmt, args)))
+#endif
 #else
 #define TW_API
 #define TW_FORMAT(fmt, args)

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-/* There cmocka.h has the compiler check formats by the words of Windows' old C library, which is
- * not the one that prints. */
+/* By mingw formats are checked by the words of Windows' old C library, which is not the one that
+ * prints. */
 #ifdef __MINGW32__
 #pragma GCC diagnostic ignored "-Wformat"
 #pragma GCC diagnostic ignored "-Wformat-extra-args"

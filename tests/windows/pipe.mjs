@@ -1,6 +1,6 @@
 // The hub and add-ins, through a named pipe.
 import { assert, Checks } from '../interop/checks.mjs';
-import { folderWith, pipeName, Program, run, toolEntry } from './program.mjs';
+import { folderWith, libraryAddin, pipeName, Program, run, toolEntry } from './program.mjs';
 
 const checks = new Checks('pipe');
 const MIB = 1024 * 1024;
@@ -78,6 +78,19 @@ await checks.check('several add-ins are there at once', async () => {
     const answers = await Promise.all(Array.from({ length: 100 }, (_, i) => hub.call('echo', { message: `${i}` })));
     assert.deepEqual(answers.map(textOf), Array.from({ length: 100 }, (_, i) => `${i}`));
     await Promise.all(addins.map((addin) => addin.kill()));
+    await hub.leave();
+});
+
+await checks.check('an application offers its tools by the library, and answers from a thread', async () => {
+    const name = pipeName();
+    const hub = await startHub(name);
+    const application = new Program([`\\\\.\\pipe\\${name}`], { program: libraryAddin });
+
+    await hub.untilTool('library.hello');
+    const answers = await Promise.all(Array.from({ length: 20 }, () => hub.call('library.hello')));
+    assert.ok(answers.every((answer) => JSON.stringify(answer.result).includes('from a thread, 8')), JSON.stringify(answers[0]));
+    await application.kill();
+    await hub.untilTool('library.hello', false);
     await hub.leave();
 });
 

@@ -11,6 +11,7 @@ const WITHIN_MS = 40_000;
 
 export const toolwire = process.argv[2];
 export const tool = process.argv[3];
+export const libraryAddin = process.argv[4];
 
 const running = new Set();
 const folders = [];
@@ -100,8 +101,8 @@ export class Program {
     #rest = [];
     notifications = [];
 
-    constructor(args, { cwd, env } = {}) {
-        this.#child = spawn('wine', [toolwire, ...args], { cwd, env: { ...process.env, ...env } });
+    constructor(args, { cwd, env, program = toolwire } = {}) {
+        this.#child = spawn('wine', [program, ...args], { cwd, env: { ...process.env, ...env } });
         running.add(this.#child);
         this.#exit = new Promise((resolve) => {
             this.#child.once('close', (code, signal) => {

@@ -8,6 +8,7 @@
 #include <windows.h>
 
 #include "io/descriptor_look.h"
+#include "io/pipe_place.h"
 #include "io/place.h"
 #include "support/alloc_testing.h"
 #include "support/oom_sweep.h"
@@ -242,6 +243,22 @@ static void a_name_without_a_server_is_not_there(void **state)
     assert_false(unix_socket_remove_left(path));
 }
 
+static void a_pipe_is_where_windows_has_them(void **state)
+{
+    Diag diag = DIAG_NULL;
+    char *path = NULL;
+
+    (void)state;
+    assert_int_equal(io_pipe_place(&path, "MyHub", &diag), 0);
+    assert_string_equal(path, "\\\\.\\pipe\\MyHub");
+    path = mem_free(path);
+    assert_int_equal(io_pipe_place(&path, "\\\\.\\PIPE\\MyHub", &diag), 0);
+    assert_string_equal(path, "\\\\.\\pipe\\MyHub");
+    path = mem_free(path);
+    assert_int_equal(io_pipe_place(&path, "C:\\hub", &diag), PIPE_PLACE_E_NAME);
+    assert_int_equal(io_pipe_place(&path, "", &diag), PIPE_PLACE_E_NAME);
+}
+
 static void any_path_is_a_name(void **state)
 {
     const char *path = scratch_path("host.sock");
@@ -355,6 +372,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_listener_may_be_freed_by_whom_it_calls),
         cmocka_unit_test(both_ends_know_and_trust_each_other),
         cmocka_unit_test(a_name_without_a_server_is_not_there),
+        cmocka_unit_test(a_pipe_is_where_windows_has_them),
         cmocka_unit_test_setup_teardown(any_path_is_a_name, scratch_setup, scratch_teardown),
         cmocka_unit_test(a_name_that_cannot_be_is_refused_with_words),
         cmocka_unit_test(a_second_owner_is_refused_and_told_who_it_is),

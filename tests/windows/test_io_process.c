@@ -127,11 +127,11 @@ static void input_reaches_it_and_ends(void **state)
 
 static void arguments_arrive_as_they_are(void **state)
 {
-    static const char *const words[] = {"",       "a b",        "\"",     "a\\",      "a b\\",
-                                        "\\\\\"", "C:\\d d\\f", "%PATH%", "a\"b\\\"", "\xc3\xa4"};
+    static const char *const words[] = {"",       "a b",        "\"",     "a\\",     "a b\\",
+                                        "\\\\\"", "C:\\d d\\f", "%PATH%", "a\"b\\\""};
     Child *child = *state;
 
-    for (size_t i = 0; i < TW_ARRAY_SIZE(words) - 1; i++) {
+    for (size_t i = 0; i < TW_ARRAY_SIZE(words); i++) {
         start_self(child, "say", words[i]);
         assert_int_equal(io_loop_run(child->loop), 0);
         assert_said(child, words[i]);
@@ -140,6 +140,40 @@ static void arguments_arrive_as_they_are(void **state)
         pump_free_stream(&child->from);
         bytes_drop_front(&child->from.in, child->from.in.n);
     }
+}
+
+static void the_command_line_is_utf_16(void **state)
+{
+    static const char *const argv[] = {"a", "\xc3\xa4 \xf0\x9f\x94\xa7", NULL};
+    wchar_t *line = NULL;
+
+    (void)state;
+    assert_int_equal(win_command_line(&line, argv), 0);
+    assert_int_equal(wcscmp(line, L"a \"\x00e4 \xd83d\xdd27\""), 0);
+    line = mem_free(line);
+}
+
+static void variables_are_sorted_and_windows_is_found(void **state)
+{
+    static const char *const environment[] = {"zz=1", "b=2", "A=3", "SYSTEMROOT=x", NULL};
+    static const wchar_t expected[] = L"A=3\0b=2\0";
+    wchar_t *block = NULL;
+    const wchar_t *at;
+    int n_roots = 0;
+
+    (void)state;
+    assert_int_equal(win_environment_block(&block, environment), 0);
+    assert_memory_equal(block, expected, sizeof(expected) - sizeof(wchar_t));
+    for (at = block; *at != L'\0'; at += wcslen(at) + 1) {
+        n_roots += _wcsnicmp(at, L"SystemRoot=", 11) == 0;
+        if (at[wcslen(at) + 1] == L'\0') {
+            assert_int_equal(wcscmp(at, L"zz=1"), 0);
+        }
+    }
+    assert_int_equal(n_roots, 1); /* ours is not put beside theirs */
+    block = mem_free(block);
+    assert_int_equal(win_environment_block(&block, NULL), 0);
+    assert_null(block);
 }
 
 static void it_gets_its_environment_and_folder(void **state)
@@ -452,6 +486,8 @@ int main(int argc, char **argv)
         TEST(output_and_exit_status_come),
         TEST(input_reaches_it_and_ends),
         TEST(arguments_arrive_as_they_are),
+        cmocka_unit_test(the_command_line_is_utf_16),
+        cmocka_unit_test(variables_are_sorted_and_windows_is_found),
         TEST(it_gets_its_environment_and_folder),
         TEST(a_name_is_looked_up_in_its_path),
         TEST(what_cannot_start_is_told_with_the_reason),

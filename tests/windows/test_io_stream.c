@@ -533,6 +533,33 @@ static void claimed_input_is_echoed_and_printing_goes_to_stderr(void **state)
     assert_int_equal(scratch_child_end(&child), 0);
 }
 
+static void what_is_closed_cannot_be_claimed(void **state)
+{
+    ScratchChild child = scratch_child_start("closed", "x");
+
+    (void)state;
+    assert_int_equal(scratch_child_end(&child), 0);
+}
+
+static int child_closed(void)
+{
+    IoLoop *loop = NULL;
+    int in_fd = -1;
+    int out_fd = -1;
+
+    (void)_close(0);
+    if (io_stdio_claim(&in_fd, &out_fd) != -EBADF || in_fd != -1) {
+        return 1;
+    }
+    /* The loop puts NUL there, and then it can be. */
+    if (io_loop_new(&loop) != 0 || _get_osfhandle(0) == -1 ||
+        io_stdio_claim(&in_fd, &out_fd) != 0) {
+        return 2;
+    }
+    loop = io_loop_free(loop);
+    return 0;
+}
+
 static int child_echo(void)
 {
     IoLoop *loop = NULL;
@@ -543,6 +570,7 @@ static int child_echo(void)
     if (io_stdio_claim(&in_fd, &out_fd) != 0 || io_loop_new(&loop) != 0) {
         return 1;
     }
+    (void)fputs("not for the wire\n", stdout);
     (void)fflush(stdout);
     pump_init(&pump, loop);
     pump.echo = true;
@@ -582,10 +610,14 @@ int main(int argc, char **argv)
         TEST(bad_descriptors_stay_the_callers),
         cmocka_unit_test(memory_that_runs_out_is_reported),
         cmocka_unit_test(claimed_input_is_echoed_and_printing_goes_to_stderr),
+        cmocka_unit_test(what_is_closed_cannot_be_claimed),
     };
 
     if (argc > 1 && strcmp(argv[1], "echo") == 0) {
         return child_echo();
+    }
+    if (argc > 1 && strcmp(argv[1], "closed") == 0) {
+        return child_closed();
     }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,17 +8,13 @@
 #include "base/error.h"
 #include "io/windows/system.h"
 
-/* What the C library calls a standard descriptor that a program without console has not got. */
-#define STANDARD_NONE ((intptr_t)-2)
-
 /* As elsewhere: a file that is opened later must not become standard output. */
 int io_take_standard_descriptors(void)
 {
     for (int i = 0; i <= 2; i++) {
-        intptr_t handle = (intptr_t)win_handle(i);
         int fd;
 
-        if (handle != (intptr_t)INVALID_HANDLE_VALUE && handle != STANDARD_NONE) {
+        if (win_handle(i) != INVALID_HANDLE_VALUE) {
             continue;
         }
         fd = _open("NUL", _O_RDWR | _O_BINARY | _O_NOINHERIT);

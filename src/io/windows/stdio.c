@@ -11,11 +11,15 @@
 /* A descriptor of our own for a standard one, which no child inherits. 0 or a negative errno. */
 static int stdio_copy(int standard_fd, int *ret_fd)
 {
+    HANDLE standard = win_handle(standard_fd);
     HANDLE copy = NULL;
     int r;
 
-    if (!DuplicateHandle(GetCurrentProcess(), win_handle(standard_fd), GetCurrentProcess(), &copy,
-                         0, FALSE, DUPLICATE_SAME_ACCESS)) {
+    if (standard == INVALID_HANDLE_VALUE) {
+        return err_raise(-EBADF);
+    }
+    if (!DuplicateHandle(GetCurrentProcess(), standard, GetCurrentProcess(), &copy, 0, FALSE,
+                         DUPLICATE_SAME_ACCESS)) {
         return err_raise(win_error());
     }
     r = win_descriptor(copy, ret_fd);

@@ -10,6 +10,9 @@
 #include "io/error_text.h"
 #include "io/loop_internal.h"
 
+/* What the C library has for a standard descriptor of a program that was started without one. */
+#define SYSTEM_NO_STANDARD ((intptr_t)-2)
+
 /* winternl.h names neither these nor what they fill. */
 #define SYSTEM_FILE_MODE_INFORMATION       ((FILE_INFORMATION_CLASS)16)
 #define SYSTEM_FILE_PIPE_LOCAL_INFORMATION ((FILE_INFORMATION_CLASS)24)
@@ -192,7 +195,10 @@ int win_utf8(char **ret, const wchar_t *text)
 
 HANDLE win_handle(int fd)
 {
-    return fd < 0 ? INVALID_HANDLE_VALUE : (HANDLE)uv_get_osfhandle(fd);
+    HANDLE handle = fd < 0 ? INVALID_HANDLE_VALUE : (HANDLE)uv_get_osfhandle(fd);
+
+    /* As numbers these two mean our process and our thread, where a handle is asked for. */
+    return (intptr_t)handle == SYSTEM_NO_STANDARD ? INVALID_HANDLE_VALUE : handle;
 }
 
 int win_descriptor(HANDLE handle, int *ret_fd)
