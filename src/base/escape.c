@@ -35,18 +35,43 @@ static uint64_t escape_word_is_special(uint64_t word)
            ESCAPE_EACH(0x80);
 }
 
+#if TW_X86
+/* 0xFF in each byte that is special. */
+TW_INLINE __m128i escape_special_of(const char *p)
+{
+    __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+    __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(0x1F)), v);
+    __m128i quote = _mm_cmpeq_epi8(v, _mm_set1_epi8('"'));
+    __m128i backslash = _mm_cmpeq_epi8(v, _mm_set1_epi8('\\'));
+    __m128i lead = _mm_cmpeq_epi8(v, _mm_set1_epi8((char)ESCAPE_LEAD));
+
+    return _mm_or_si128(_mm_or_si128(control, quote), _mm_or_si128(backslash, lead));
+}
+
+/* The first of whole 16-byte pieces that holds one, or where they end: four pieces at a time, since
+ * most texts are long and plain. */
+static size_t escape_skip_plain(Span s, size_t at)
+{
+    for (; s.n - at >= 64; at += 64) {
+        __m128i a = _mm_or_si128(escape_special_of(s.p + at), escape_special_of(s.p + at + 16));
+        __m128i b =
+            _mm_or_si128(escape_special_of(s.p + at + 32), escape_special_of(s.p + at + 48));
+
+        if (_mm_movemask_epi8(_mm_or_si128(a, b)) != 0) {
+            break;
+        }
+    }
+    return at;
+}
+#endif
+
 /* Offset, from `at` on, of the first special byte; s.n if there is none. */
 static size_t escape_find_special(Span s, size_t at)
 {
 #if TW_X86
+    at = escape_skip_plain(s, at);
     for (; s.n - at >= 16; at += 16) {
-        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(s.p + at));
-        __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(0x1F)), v);
-        __m128i quote = _mm_cmpeq_epi8(v, _mm_set1_epi8('"'));
-        __m128i backslash = _mm_cmpeq_epi8(v, _mm_set1_epi8('\\'));
-        __m128i lead = _mm_cmpeq_epi8(v, _mm_set1_epi8((char)ESCAPE_LEAD));
-        unsigned mask = (unsigned)_mm_movemask_epi8(
-            _mm_or_si128(_mm_or_si128(control, quote), _mm_or_si128(backslash, lead)));
+        unsigned mask = (unsigned)_mm_movemask_epi8(escape_special_of(s.p + at));
 
         if (mask != 0) {
             return at + (unsigned)__builtin_ctz(mask);
