@@ -15,6 +15,7 @@
 
 #include "base/arena.h"
 #include "base/bytes.h"
+#include "call/content.h"
 #include "dialect/pipe/hub.h"
 
 #define MAX_CALLS 256
@@ -120,6 +121,23 @@ static void require_contents(Arena *arena, Span json)
     }
 }
 
+/* {"content":[…]}: blocks that MCP has, of the kinds that the result says. */
+static void require_content(Arena *arena, Span json, uint32_t kinds)
+{
+    JsonDoc doc;
+    JsonValue list;
+    CallContentFault fault;
+    uint32_t found = 0;
+
+    require_json(arena, json);
+    FUZZ_REQUIRE(json_parse(&doc, arena, json.p, json.n, NULL, NULL) == 0);
+    FUZZ_REQUIRE(json_get(json_root(&doc), SPAN("content"), &list));
+    for (JsonIter it = json_iter(list); json_iter_next(&it);) {
+        FUZZ_REQUIRE(call_content_check(it.value, &found, &fault) == 0);
+    }
+    FUZZ_REQUIRE(found == kinds);
+}
+
 static void join(Bytes *joined, Span before, const CallResult *result, Span after)
 {
     FUZZ_REQUIRE(bytes_append_span(joined, before) == 0);
@@ -148,9 +166,11 @@ static void finish(Call *call, const CallResult *result)
         require_contents(&arena, bytes_span(&joined));
     } else {
         FUZZ_REQUIRE(result->kind == CALL_RESULT_TOOL);
-        join(&joined, SPAN(""), result, SPAN(""));
-        require_json(&arena, bytes_span(&joined));
-        require_json(&arena, result->structured);
+        join(&joined, SPAN("{\"content\":["), result, SPAN("]}"));
+        require_content(&arena, bytes_span(&joined), result->content_kinds);
+        if (result->structured.n > 0) {
+            require_json(&arena, result->structured);
+        }
     }
     if (result->meta.n > 0) {
         require_json(&arena, result->meta);

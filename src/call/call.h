@@ -105,7 +105,8 @@ typedef struct CallProvider {
      * call before returning, and do not call call_finish. May be NULL if start always finishes. */
     void (*cancel)(void *context, Call *call);
     /* How this provider says an error that was found for it: arguments that the schema refuses,
-     * before a start; a deadline that passed, after cancel. *ret is borrowed until the next
+     * before a start; a deadline that passed, after cancel; a result of its own that breaks the
+     * output schema (CALL_ERROR_BAD_RESULT), inside call_finish. *ret is borrowed until the next
      * question. False: it has no words of its own for it. May be NULL. */
     bool (*word)(void *context, const CallResult *error, CallResult *ret);
 } CallProvider;

@@ -19,6 +19,9 @@
 /* The index of one description while it is checked, and its schemas' strings. */
 #define ENTRIES_SCRATCH_BYTES (TOOLS_FILE_MAX_BYTES * 24)
 
+/* What an entry costs in a slice besides its description: to find, hide and free it. */
+#define ENTRIES_STEP_COST ((size_t)256)
+
 /* The kinds that there are. */
 static const RouterKind entries_kinds[] = {ROUTER_TOOL, ROUTER_RESOURCE};
 
@@ -89,13 +92,28 @@ static int entries_get(AddinEntries *entries, RouterKind kind, Span key, AddinEn
     return 0;
 }
 
-/* Nobody offers it any more. */
+/* Nobody offers it any more, and the router has been told. */
 static void entries_drop_unused(AddinEntries *entries, AddinEntry *entry)
 {
-    if (entry->offers == NULL) {
+    if (entry->offers == NULL && !entry->is_due) {
         (void)map_remove(&entries->by_key[entry->kind], entry->key);
         entry_unref(entry);
     }
+}
+
+static void entries_mark_due(AddinEntries *entries, AddinEntry *entry)
+{
+    if (entry->is_due || entries->is_over) {
+        return;
+    }
+    entry->is_due = true;
+    entry->next_due = NULL;
+    if (entries->due != NULL) {
+        entries->last_due->next_due = entry;
+    } else {
+        entries->due = entry;
+    }
+    entries->last_due = entry;
 }
 
 /* ---- what the router has of them ---- */
@@ -111,12 +129,32 @@ static RouterSpec entry_spec(const AddinEntries *entries, AddinEntry *entry,
                         .release = entry_on_release};
 }
 
+static void entry_set_shown(AddinEntry *entry, AddinOffer *offer)
+{
+    AddinOffer *before = entry->shown;
+
+    entry->shown = offer;
+    if (before != NULL && before->is_gone) {
+        (void)mem_free(before);
+    }
+}
+
 static void entry_hide(AddinEntries *entries, AddinEntry *entry)
 {
     if (entry->shown != NULL) {
-        entry->shown = NULL;
+        entry_set_shown(entry, NULL);
         (void)router_remove(entries->router, entry->kind, entry->key);
     }
+}
+
+/* What can be known without compiling anything: thousands that find no place are tried again with
+ * every change. 0, ROUTER_E_EXISTS, ROUTER_E_FULL. */
+static int entry_find_place(const AddinEntries *entries, const AddinEntry *entry)
+{
+    if (entry->kind == ROUTER_TOOL && router_has_tool(entries->router, entry->key)) {
+        return ROUTER_E_EXISTS;
+    }
+    return router_count(entries->router, entry->kind) >= LIMIT_ROUTER_ENTRIES ? ROUTER_E_FULL : 0;
 }
 
 /* 0, -ENOMEM, ROUTER_E_*. */
@@ -125,20 +163,22 @@ static int entry_show(AddinEntries *entries, AddinEntry *entry, AddinOffer *offe
     RouterSpec spec = entry_spec(entries, entry, offer);
     int r;
 
+    entries->cost += offer->json.n;
     entry->n_refs++;
     r = router_add(entries->router, &spec, reterr_why);
     if (r != 0) {
         entry->n_refs--;
         return r;
     }
-    entry->shown = offer;
+    entry_set_shown(entry, offer);
+    offer->is_good = true;
     entry->is_said = false;
     return 0;
 }
 
 /* Would the router take it? Asked before something makes place for it, so that nothing moves in the
  * list for the sake of a bad description. 0, -ENOMEM, ROUTER_E_MALFORMED. */
-static int entry_check(const AddinEntries *entries, AddinEntry *entry, const AddinOffer *offer,
+static int entry_check(AddinEntries *entries, AddinEntry *entry, AddinOffer *offer,
                        Diag *reterr_why)
 {
     CLEANUP(arena_deinit) Arena scratch = ARENA_NULL;
@@ -146,6 +186,7 @@ static int entry_check(const AddinEntries *entries, AddinEntry *entry, const Add
     RouterEntry *checked = NULL;
     int r;
 
+    entries->cost += offer->json.n;
     arena_init(&scratch, ENTRIES_SCRATCH_BYTES);
     r = router_entry_new(&checked, &spec, &scratch, reterr_why);
     if (r == 0) {
@@ -169,12 +210,50 @@ static bool offer_is_same(const AddinOffer *a, const AddinOffer *b)
     return a == b || (a->timeout_ms == b->timeout_ms && span_equals(a->json, b->json));
 }
 
-static void entries_say_bad(const AddinEntries *entries, const AddinEntry *entry,
-                            const AddinOffer *offer, const Diag *why)
+bool addin_offers_may_say(AddinOffers *offers)
 {
-    logsink_write(entries->log, LOGSINK_LEVEL_WARN, "pipe",
-                  "%s: its description of the %s \"%.*s\" is left out: %s", offer->name,
-                  entry_kind_name(entry), (int)entry->key.n, entry->key.p, why->message);
+    if (offers->n_said < ADDIN_MAX_SAID) {
+        offers->n_said++;
+        return true;
+    }
+    offers->n_unsaid++;
+    return false;
+}
+
+static void entries_note_bad(const AddinEntries *entries, const AddinEntry *entry,
+                             AddinOffer *offer, const Diag *why)
+{
+    offer->is_bad = true;
+    if (offer->of == NULL) {
+        return; /* the file's was taken before all else */
+    }
+    offer->of->n_bad++;
+    if (addin_offers_may_say(offer->of)) {
+        logsink_write(entries->log, LOGSINK_LEVEL_WARN, "pipe",
+                      "%s: its description of the %s \"%.*s\" is left out: %s", offer->name,
+                      entry_kind_name(entry), (int)entry->key.n, entry->key.p, why->message);
+    }
+}
+
+/* Shows it in place of what is shown. What another one there still describes gives way only to what
+ * the router takes; what one left who has gone goes in any case. 0, -ENOMEM, ROUTER_E_*; nothing is
+ * shown then, or, with ROUTER_E_MALFORMED, what was. */
+static int entry_replace(AddinEntries *entries, AddinEntry *entry, AddinOffer *offer,
+                         Diag *reterr_why)
+{
+    int r = 0;
+
+    if (entry->shown != NULL && !entry->shown->is_gone && !offer->is_good) {
+        r = entry_check(entries, entry, offer, reterr_why);
+    }
+    if (r == ROUTER_E_MALFORMED) {
+        return r;
+    }
+    entry_hide(entries, entry);
+    if (r == 0) {
+        r = entry_find_place(entries, entry);
+    }
+    return r != 0 ? r : entry_show(entries, entry, offer, reterr_why);
 }
 
 /* Makes the router show the first offer that it takes, if that is not so already. In the end what
@@ -185,26 +264,19 @@ static int entry_settle(AddinEntries *entries, AddinEntry *entry, Diag *reterr_w
     AddinOffer *best;
     int r = 0;
 
-    while (!entries->is_over && (best = entry_best(entry)) != NULL) {
-        r = 0;
+    while ((best = entry_best(entry)) != NULL) {
         if (entry->shown != NULL && offer_is_same(entry->shown, best)) {
-            entry->shown = best;
+            if (entry->shown != best) {
+                entry_set_shown(entry, best);
+            }
+            best->is_good = true;
             return 0;
         }
-        if (entry->shown != NULL) {
-            r = entry_check(entries, entry, best, reterr_why);
-        }
-        if (r != ROUTER_E_MALFORMED) {
-            entry_hide(entries, entry);
-        }
-        if (r == 0) {
-            r = entry_show(entries, entry, best, reterr_why);
-        }
+        r = entry_replace(entries, entry, best, reterr_why);
         if (r != ROUTER_E_MALFORMED) {
             return r;
         }
-        best->is_bad = true;
-        entries_say_bad(entries, entry, best, reterr_why);
+        entries_note_bad(entries, entry, best, reterr_why);
     }
     entry_hide(entries, entry);
     return r;
@@ -215,19 +287,32 @@ static void entry_settle_or_leave_out(AddinEntries *entries, AddinEntry *entry)
 {
     Diag why = DIAG_NULL;
     int r = entry_settle(entries, entry, &why);
+    const AddinOffer *best = entry_best(entry);
 
-    if (r == 0 || r == ROUTER_E_MALFORMED) {
+    if (r == 0 || r == ROUTER_E_MALFORMED || best == NULL) {
         return;
     }
     entries->has_left_out = true;
     if (!entry->is_said) {
         entry->is_said = true;
-        logsink_write(entries->log, LOGSINK_LEVEL_WARN, "pipe",
-                      "the %s \"%.*s\" of %s is left out: %s", entry_kind_name(entry),
-                      (int)entry->key.n, entry->key.p, entry_best(entry)->name,
-                      r < 0                  ? io_error_text(-r)
-                      : r == ROUTER_E_EXISTS ? "another provider has that name"
-                                             : "there are too many");
+        if (best->of == NULL || addin_offers_may_say(best->of)) {
+            logsink_write(entries->log, LOGSINK_LEVEL_WARN, "pipe",
+                          "the %s \"%.*s\" of %s is left out: %s", entry_kind_name(entry),
+                          (int)entry->key.n, entry->key.p, best->name,
+                          r < 0                  ? io_error_text(-r)
+                          : r == ROUTER_E_EXISTS ? "another provider has that name"
+                                                 : "there are too many");
+        }
+    }
+}
+
+static void entry_note_settled(AddinEntry *entry)
+{
+    for (AddinOffer *offer = entry->offers; offer != NULL; offer = offer->next) {
+        if (offer->is_new) {
+            offer->is_new = false;
+            offer->of->n_new--;
+        }
     }
 }
 
@@ -244,23 +329,41 @@ static void entries_try_left_out(AddinEntries *entries)
             AddinEntry *entry = value;
 
             if (entry->shown == NULL && entry_best(entry) != NULL) {
-                entry_settle_or_leave_out(entries, entry);
+                entries_mark_due(entries, entry);
             }
         }
     }
 }
 
-void addin_entries_begin(AddinEntries *entries)
+bool addin_entries_are_due(const AddinEntries *entries)
 {
-    router_batch_begin(entries->router);
+    return entries->due != NULL;
 }
 
-void addin_entries_end(AddinEntries *entries)
+bool addin_entries_settle(AddinEntries *entries, size_t max_cost)
 {
-    if (entries->has_left_out) {
+    AddinEntry *entry;
+
+    if (entries->due == NULL) {
+        return false;
+    }
+    /* Behind what is due, which may make room for it. */
+    if (entries->is_changed && entries->has_left_out) {
         entries_try_left_out(entries);
     }
+    entries->is_changed = false;
+    entries->cost = 0;
+    router_batch_begin(entries->router);
+    while (entries->cost < max_cost && (entry = entries->due) != NULL) {
+        entries->due = entry->next_due;
+        entry->is_due = false;
+        entries->cost += ENTRIES_STEP_COST;
+        entry_settle_or_leave_out(entries, entry);
+        entry_note_settled(entry);
+        entries_drop_unused(entries, entry);
+    }
     router_batch_end(entries->router);
+    return entries->due != NULL;
 }
 
 /* ---- offers ---- */
@@ -306,15 +409,26 @@ static void entry_unlink(AddinEntry *entry, const AddinOffer *offer)
     *at = offer->next;
 }
 
+/* Is there room for it? 0, ADDIN_ENTRIES_E_FULL, ADDIN_ENTRIES_E_LARGE. */
+static int entries_check_room(const AddinEntries *entries, const AddinOffers *offers, size_t n)
+{
+    if (n > ADDIN_MAX_ONE_BYTES || n > ADDIN_MAX_BYTES - offers->n_bytes) {
+        return ADDIN_ENTRIES_E_LARGE;
+    }
+    return offers->n >= ADDIN_MAX_OFFERS || n > ADDIN_MAX_ALL_BYTES - entries->n_bytes
+               ? ADDIN_ENTRIES_E_FULL
+               : 0;
+}
+
 int addin_entries_offer(AddinEntries *entries, AddinOffers *offers,
                         const AddinDescription *description)
 {
     AddinEntry *entry = NULL;
     AddinOffer *offer;
-    int r;
+    int r = entries_check_room(entries, offers, description->json.n);
 
-    if (offers->n >= ADDIN_MAX_OFFERS) {
-        return ADDIN_ENTRIES_E_FULL;
+    if (r != 0) {
+        return r;
     }
     r = entries_get(entries, description->kind, description->key, &entry);
     if (r != 0) {
@@ -325,6 +439,7 @@ int addin_entries_offer(AddinEntries *entries, AddinOffers *offers,
         entries_drop_unused(entries, entry);
         return err_raise(-ENOMEM);
     }
+    offer->of = offers;
     offer->owner = offers->owner;
     offer->name = offers->name;
     offer->serial = offers->serial;
@@ -332,35 +447,41 @@ int addin_entries_offer(AddinEntries *entries, AddinOffers *offers,
         (void)mem_free(offer);
         return ADDIN_ENTRIES_E_TWICE;
     }
+    offer->is_new = true;
     offer->sibling = offers->first;
     offers->first = offer;
     offers->n++;
-    entry_settle_or_leave_out(entries, entry);
+    offers->n_new++;
+    offers->n_bytes += offer->json.n;
+    entries->n_bytes += offer->json.n;
+    entries->is_changed = true;
+    entries_mark_due(entries, entry);
     return 0;
 }
 
-/* The offers were put in from the first to the last, and are withdrawn from the last to the first,
- * which is also what costs the router least. */
 void addin_entries_withdraw(AddinEntries *entries, AddinOffers *offers)
 {
     AddinOffer *offer;
 
-    if (offers->first == NULL) {
-        return;
-    }
-    addin_entries_begin(entries);
     while ((offer = offers->first) != NULL) {
         AddinEntry *entry = offer->entry;
 
         offers->first = offer->sibling;
         entry_unlink(entry, offer);
-        /* Still there to be compared with. */
-        entry_settle_or_leave_out(entries, entry);
-        (void)mem_free(offer);
-        entries_drop_unused(entries, entry);
+        entries->is_changed = true;
+        entries_mark_due(entries, entry);
+        if (entry->shown == offer) {
+            offer->is_gone = true;
+            offer->of = NULL;
+        } else {
+            (void)mem_free(offer);
+        }
     }
+    entries->n_bytes -= offers->n_bytes;
     offers->n = 0;
-    addin_entries_end(entries);
+    offers->n_bytes = 0;
+    offers->n_new = 0;
+    offers->n_bad = 0;
 }
 
 bool addin_entry_is_in_file(const AddinEntry *entry)
@@ -432,6 +553,7 @@ void addin_entries_hide(AddinEntries *entries)
         return;
     }
     entries->is_over = true;
+    entries->due = NULL;
     router_batch_begin(entries->router);
     for (size_t i = 0; i < TW_ARRAY_SIZE(entries_kinds); i++) {
         size_t cursor = 0;

@@ -7,11 +7,11 @@
  * the starts of others, come from inside their sessions: whoever has a reason puts a link on the
  * list of those that are due.
  *
- * What an add-in that does not read can make us hold: calls are handed on while no more than one
- * message waits, so that at most two do, and beyond that there is room for answers (pongs, errors)
- * only. Reading never pauses, whatever waits to be written: an add-in that writes a large result
- * before it reads on would wait for us, and we for it. One that asks for more answers than there is
- * room for, and reads none, is closed.
+ * What an add-in that does not read can make us hold: calls are handed on while no more bytes wait
+ * than the largest message has, so that at most twice as many do, in however many messages; and
+ * beyond that there is room for answers (pongs, errors) only. Reading never pauses, whatever waits
+ * to be written: an add-in that writes a large result before it reads on would wait for us, and we
+ * for it. One that asks for more answers than there is room for, and reads none, is closed.
  */
 #include "providers/addin_link.h"
 
@@ -198,6 +198,30 @@ static void link_set_name(AddinLink *link, const char *name)
     (void)snprintf(link->name, sizeof(link->name), "%s", full);
 }
 
+void addin_link_greet(AddinLink *link)
+{
+    const LogSink *log = link->owner->log;
+
+    if (link->is_greeted || link->list == ADDIN_LIST_ASKED || link->offers.n_new > 0 ||
+        link->state != ADDIN_LINK_OPEN) {
+        return;
+    }
+    link->is_greeted = true;
+    if (link->offers.n_unsaid > 0) {
+        logsink_write(log, LOGSINK_LEVEL_WARN, "pipe", "%s: and %zu more are left out", link->name,
+                      link->offers.n_unsaid);
+    }
+    if (link->list == ADDIN_LIST_TOLD) {
+        logsink_write(log, LOGSINK_LEVEL_INFO, "pipe",
+                      "%s is connected and offers %zu tools and resources", link->name,
+                      link->offers.n - link->offers.n_bad);
+    } else {
+        logsink_write(log, LOGSINK_LEVEL_INFO, "pipe",
+                      "%s is connected and tells no list: it gets calls of the tools file's tools",
+                      link->name);
+    }
+}
+
 static void link_on_listed(void *context, JsonValue data)
 {
     AddinLink *link = context;
@@ -210,15 +234,7 @@ static void link_on_listed(void *context, JsonValue data)
     link->list = addin_list_offer(links->entries, &link->offers, data, links->log)
                      ? ADDIN_LIST_TOLD
                      : ADDIN_LIST_SILENT;
-    if (link->list == ADDIN_LIST_TOLD) {
-        logsink_write(links->log, LOGSINK_LEVEL_INFO, "pipe",
-                      "%s is connected and offers %zu tools and resources", link->name,
-                      link->offers.n);
-    } else {
-        logsink_write(links->log, LOGSINK_LEVEL_INFO, "pipe",
-                      "%s is connected and tells no list: it gets calls of the tools file's tools",
-                      link->name);
-    }
+    addin_link_greet(link);
 }
 
 static void link_on_told(void *context, Span code, Span message)
@@ -346,9 +362,10 @@ void addin_link_cancel(Call *call)
         return;
     }
     link = ours->link;
+    /* Until then it may be inside, and need not answer pings. */
+    ours->call.deadline_ms = call->deadline_ms;
     pipe_hub_cancel(link->hub, &ours->call, io_loop_now_ms(link->owner->loop));
     addin_calls_forget(ours);
-    /* One that is no longer inside a call must answer pings. */
     link_note_due(link);
 }
 

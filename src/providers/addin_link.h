@@ -54,7 +54,8 @@ struct AddinLink {
     AddinLinkState state;
     AddinListState list;
     bool is_due;
-    bool is_lost; /* its calls have ended */
+    bool is_lost;    /* its calls have ended */
+    bool is_greeted; /* the log says what it offers */
     char why[ADDIN_WHY_SIZE];
     int64_t touched_ms;  /* when it was heard last */
     int64_t idle_ms;     /* when to give memory back; INT64_MAX: there is not much */
@@ -73,6 +74,9 @@ void addin_link_count(const AddinLink *link, AddinsCounts *counts);
 
 /* It is to be settled before the loop waits. */
 void addin_link_mark_due(AddinLink *link);
+
+/* Says what it offers, once, when that is settled. */
+void addin_link_greet(AddinLink *link);
 
 /* Between events: what was sent leaves; the calls of one that is over end. True if it is to be
  * freed. */

@@ -54,20 +54,30 @@ void addin_links_add(AddinLinks *links, int fd)
     logsink_write(links->log, LOGSINK_LEVEL_DEBUG, "pipe", "%s has come", link->name);
 }
 
+/* The first of those that offer it, and are there, whose description has been settled, or has not;
+ * NULL if there is none. One whose description was refused does not offer it. */
+static AddinLink *links_first_offering(const AddinEntry *entry, bool is_new)
+{
+    for (const AddinOffer *offer = addin_entry_offers(entry); offer != NULL; offer = offer->next) {
+        AddinLink *link = offer->owner;
+
+        if (!offer->is_bad && offer->is_new == is_new && link->state == ADDIN_LINK_OPEN) {
+            return link;
+        }
+    }
+    return NULL;
+}
+
 /* Of those that offer it the one that came last. Those that have told no list offer what the file
- * has; those that have not answered yet come last. */
+ * has; those whose description is not settled, and then those that have not answered yet, come
+ * last. */
 AddinLink *addin_links_find(const AddinLinks *links, const AddinEntry *entry)
 {
-    AddinOffer *offer = addin_entry_offers(entry);
-    AddinLink *asked = NULL;
-    AddinLink *best;
+    AddinLink *best = links_first_offering(entry, false);
+    AddinLink *asked = links_first_offering(entry, true);
 
-    while (offer != NULL && ((AddinLink *)offer->owner)->state != ADDIN_LINK_OPEN) {
-        offer = offer->next;
-    }
-    best = offer != NULL ? offer->owner : NULL;
     if (!addin_entry_is_in_file(entry)) {
-        return best;
+        return best != NULL ? best : asked;
     }
     for (AddinLink *link = links->newest; link != NULL && link != best; link = link->older) {
         if (link->state != ADDIN_LINK_OPEN) {
@@ -105,28 +115,33 @@ static void links_drop(AddinLinks *links, AddinLink *link)
 /* What all those offered that go in this turn, at once, and before their calls end. */
 static void links_withdraw(AddinLinks *links)
 {
-    bool is_begun = false;
-
     for (AddinLink *link = links->due; link != NULL; link = link->next_due) {
-        if (link->state == ADDIN_LINK_OPEN || link->offers.first == NULL) {
-            continue;
+        if (link->state != ADDIN_LINK_OPEN) {
+            addin_entries_withdraw(links->entries, &link->offers);
         }
-        if (!is_begun) {
-            is_begun = true;
-            addin_entries_begin(links->entries);
-        }
-        addin_entries_withdraw(links->entries, &link->offers);
-    }
-    if (is_begun) {
-        addin_entries_end(links->entries);
     }
 }
 
-void addin_links_settle(AddinLinks *links)
+/* True if it did anything. */
+static bool links_settle_entries(AddinLinks *links)
+{
+    if (!addin_entries_are_due(links->entries)) {
+        return false;
+    }
+    (void)addin_entries_settle(links->entries, ADDIN_SLICE_COST);
+    for (AddinLink *link = links->newest; link != NULL; link = link->older) {
+        addin_link_greet(link);
+    }
+    return true;
+}
+
+bool addin_links_settle(AddinLinks *links)
 {
     AddinLink *link;
+    bool is_changed;
 
     links_withdraw(links);
+    is_changed = links_settle_entries(links);
     while ((link = links->due) != NULL) {
         links->due = link->next_due;
         link->is_due = false;
@@ -136,6 +151,7 @@ void addin_links_settle(AddinLinks *links)
             links_drop(links, link);
         }
     }
+    return is_changed;
 }
 
 void addin_links_tick(AddinLinks *links, int64_t now_ms)

@@ -11,6 +11,7 @@
 #include "providers/addin_source.h"
 #include "providers/addins.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -48,8 +49,10 @@ void addin_links_deinit(AddinLinks *links);
 /* A connection. Takes fd in any case: what cannot be served is closed, with a word in the log. */
 void addin_links_add(AddinLinks *links, int fd);
 
-/* Once a turn, before the loop waits: calls leave, links that are over go. */
-void addin_links_settle(AddinLinks *links);
+/* Once a turn, before the loop waits: calls leave, links that are over go, a slice of what is
+ * offered is settled. True if there was anything of that: then the loop must not wait, since there
+ * may be more, and since listeners whose own turn was before this one have something to send. */
+bool addin_links_settle(AddinLinks *links);
 
 /* Pings, finds the dead, gives memory back. */
 void addin_links_tick(AddinLinks *links, int64_t now_ms);

@@ -7,6 +7,9 @@
 #include "io/error_text.h"
 #include "providers/tools_file.h"
 
+/* How the names begin that the pipe has for itself. */
+#define LIST_OWN_PREFIX "toolwire."
+
 /* Decoded strings of one description; bounded by the message. */
 #define LIST_ARENA_BYTES (TOOLS_FILE_MAX_BYTES * 2)
 
@@ -45,22 +48,31 @@ typedef struct ListReader {
     AddinOffers *offers;
     const LogSink *log;
     Arena arena;
+    size_t n;       /* looked at */
+    size_t n_bytes; /* likewise */
 } ListReader;
 
 static void list_say(const ListReader *reader, const char *kind, size_t index, Span name,
                      const char *why)
 {
-    logsink_write(reader->log, LOGSINK_LEVEL_WARN, "pipe", "%s: %s [%zu]%s%.*s%s is left out: %s",
-                  reader->offers->name, kind, index, name.n > 0 ? " \"" : "", (int)name.n,
-                  name.n > 0 ? name.p : "", name.n > 0 ? "\"" : "", why);
+    if (addin_offers_may_say(reader->offers)) {
+        logsink_write(reader->log, LOGSINK_LEVEL_WARN, "pipe",
+                      "%s: %s [%zu]%s%.*s%s is left out: %s", reader->offers->name, kind, index,
+                      name.n > 0 ? " \"" : "", (int)name.n, name.n > 0 ? name.p : "",
+                      name.n > 0 ? "\"" : "", why);
+    }
 }
+
+#define LIST_TOO_MANY  "there are too many"
+#define LIST_TOO_LARGE "its description has over 256 KiB, or they have over 1 MiB together"
 
 /* Why the entries did not take it (r as from addin_entries_offer). */
 static const char *list_reason(int r)
 {
-    return r == ADDIN_ENTRIES_E_TWICE  ? "it is there twice"
-           : r == ADDIN_ENTRIES_E_FULL ? "there are too many"
-                                       : io_error_text(-r);
+    return r == ADDIN_ENTRIES_E_TWICE   ? "it is there twice"
+           : r == ADDIN_ENTRIES_E_FULL  ? LIST_TOO_MANY
+           : r == ADDIN_ENTRIES_E_LARGE ? LIST_TOO_LARGE
+                                        : io_error_text(-r);
 }
 
 /* The text of a member, for use and for the log; empty if there is none. */
@@ -109,6 +121,11 @@ static void list_offer_tool(ListReader *reader, size_t index, JsonValue value)
         list_say(reader, "tool", index, name, r > 0 ? diag.message : io_error_text(-r));
         return;
     }
+    if (span_starts_with(file.tools[0].name, SPAN(LIST_OWN_PREFIX))) {
+        list_say(reader, "tool", index, name,
+                 "names that begin with " LIST_OWN_PREFIX " are the pipe's own");
+        return;
+    }
     r = addin_entries_offer(reader->entries, reader->offers,
                             &(AddinDescription){.kind = ROUTER_TOOL,
                                                 .key = file.tools[0].name,
@@ -136,14 +153,36 @@ static void list_offer_resource(ListReader *reader, size_t index, JsonValue valu
     }
 }
 
-static void list_offer_each(ListReader *reader, JsonValue array,
-                            void (*offer)(ListReader *reader, size_t index, JsonValue value))
+typedef struct ListKind {
+    const char *name;
+    void (*offer)(ListReader *reader, size_t index, JsonValue value);
+} ListKind;
+
+static const ListKind list_tools = {"tool", list_offer_tool};
+static const ListKind list_resources = {"resource", list_offer_resource};
+
+static void list_offer_each(ListReader *reader, JsonValue array, const ListKind *kind)
 {
+    size_t n_left = json_count(array);
     size_t index = 0;
 
-    for (JsonIter it = json_iter(array); json_iter_next(&it); index++) {
-        offer(reader, index, it.value);
-        arena_reset(&reader->arena, 0);
+    for (JsonIter it = json_iter(array); reader->n < ADDIN_MAX_OFFERS && json_iter_next(&it);) {
+        size_t n_bytes = json_span(it.value).n;
+
+        if (n_bytes > ADDIN_MAX_ONE_BYTES || n_bytes > ADDIN_MAX_BYTES - reader->n_bytes) {
+            list_say(reader, kind->name, index, SPAN_NULL, LIST_TOO_LARGE);
+        } else {
+            reader->n_bytes += n_bytes;
+            kind->offer(reader, index, it.value);
+            arena_reset(&reader->arena, 0);
+        }
+        reader->n++;
+        index++;
+        n_left--;
+    }
+    if (n_left > 0) {
+        list_say(reader, kind->name, index, SPAN_NULL, LIST_TOO_MANY);
+        reader->offers->n_unsaid += n_left - 1;
     }
 }
 
@@ -158,14 +197,12 @@ bool addin_list_offer(AddinEntries *entries, AddinOffers *offers, JsonValue data
     bool has_resources = list_member(data, SPAN("resources"), JSON_ARRAY, &resources);
 
     arena_init(&reader.arena, LIST_ARENA_BYTES);
-    addin_entries_begin(entries);
     if (has_tools) {
-        list_offer_each(&reader, tools, list_offer_tool);
+        list_offer_each(&reader, tools, &list_tools);
     }
     if (has_resources) {
-        list_offer_each(&reader, resources, list_offer_resource);
+        list_offer_each(&reader, resources, &list_resources);
     }
-    addin_entries_end(entries);
     arena_deinit(&reader.arena);
     return has_tools;
 }

@@ -4,7 +4,9 @@
  *     {"name": TEXT, "tools": [ …as in a schema file (tools_file.h) ], "resources": [ …as in MCP ]}
  *
  * Everything may be missing; a bare array is taken for the tools. What cannot be used is left out,
- * piece by piece, with a word in the log that names it. Thread: loop.
+ * piece by piece, with a word in the log that names it, or counted if there is much of it. No more
+ * is looked at than ADDIN_MAX_OFFERS things and ADDIN_MAX_BYTES, be they of use or not. A tool may
+ * not have a name of the pipe's own ("toolwire.…"). Thread: loop.
  */
 #pragma once
 
@@ -20,7 +22,7 @@
 /* The name that it gives itself; false if there is none. data.node may be NULL. */
 bool addin_list_name(JsonValue data, char ret_name[ADDIN_NAME_SIZE]);
 
-/* Puts what it describes among the entries, in one batch. True if it has told a list of tools, be
+/* Puts what it describes among the entries, to be settled. True if it has told a list of tools, be
  * it empty. data.node may be NULL. */
 bool addin_list_offer(AddinEntries *entries, AddinOffers *offers, JsonValue data,
                       const LogSink *log);

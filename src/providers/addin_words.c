@@ -64,15 +64,24 @@ static Span words_member(Words *words, Arena *arena, JsonValue object, Span name
     return text;
 }
 
+/* Faults that a schema found, as one says them. */
+typedef struct WordsFaults {
+    Span code;
+    Span head;
+    Span tail;
+} WordsFaults;
+
 /* "Argument validation failed: /a: expected number; /b: required", as the real system writes it. */
-static Span words_of_faults(Arena *arena, const CallResult *error, JsonValue list)
+static Span words_of_faults(Arena *arena, const WordsFaults *how, const CallResult *error,
+                            JsonValue list)
 {
     Words words = words_begin();
     bool is_first = true;
 
-    words_add(&words, SPAN("Argument validation failed: "));
+    words_add(&words, how->head);
     if (list.node == NULL || json_count(list) == 0) {
         words_add(&words, error->message);
+        words_add(&words, how->tail);
         return words_keep(&words, arena);
     }
     for (JsonIter it = json_iter(list); json_iter_next(&it);) {
@@ -84,6 +93,7 @@ static Span words_of_faults(Arena *arena, const CallResult *error, JsonValue lis
         words_add(&words, words_member(&words, arena, it.value, SPAN("message")));
         is_first = false;
     }
+    words_add(&words, how->tail);
     return words_keep(&words, arena);
 }
 
@@ -112,30 +122,39 @@ static bool words_wrap(Arena *arena, Span data, JsonValue *ret_error, JsonValue 
     return json_get(*ret_error, SPAN("data"), ret_list);
 }
 
-static bool words_for_arguments(CallResult *ret, Arena *arena, const CallResult *error)
+static bool words_for_faults(CallResult *ret, Arena *arena, const WordsFaults *how,
+                             const CallResult *error)
 {
-    PipeMessage failure = {
-        .type = PIPE_TOOL_RESULT, .code = SPAN(PIPE_CODE_INVALID), .duration_ms = -1};
+    PipeMessage failure = {.type = PIPE_TOOL_RESULT, .code = how->code, .duration_ms = -1};
     JsonValue list;
 
     if (!words_wrap(arena, error->data, &failure.error, &list)) {
         return false;
     }
-    failure.message = words_of_faults(arena, error, list);
+    failure.message = words_of_faults(arena, how, error, list);
     if (failure.message.p == NULL || pipe_result_read(ret, arena, &failure, 0) != 0) {
         return false;
     }
-    ret->meta = SPAN_NULL; /* nobody was asked, so nobody took any time */
+    ret->meta = SPAN_NULL; /* the time that it took is not known here */
     return true;
 }
 
 bool addin_words_for(CallResult *ret, Arena *arena, const CallResult *error)
 {
+    static const WordsFaults arguments = {SPAN_INIT(PIPE_CODE_INVALID),
+                                          SPAN_INIT("Argument validation failed: "), SPAN_INIT("")};
+    static const WordsFaults result = {
+        SPAN_INIT(PIPE_CODE_PROTOCOL),
+        SPAN_INIT("the add-in's result breaks the tool's output schema: "),
+        SPAN_INIT("; the call has run")};
+
     switch (error->error) {
     case CALL_ERROR_TIMEOUT:
         return words_for_timeout(ret, arena, error);
     case CALL_ERROR_INVALID_ARGUMENTS:
-        return words_for_arguments(ret, arena, error);
+        return words_for_faults(ret, arena, &arguments, error);
+    case CALL_ERROR_BAD_RESULT:
+        return words_for_faults(ret, arena, &result, error);
     default:
         return false;
     }

@@ -9,7 +9,8 @@
 #include <stdbool.h>
 
 /* A tool's error that the router found, as the pipe says it: a deadline that passed is
- * PIPE_TIMEOUT, arguments that the schema refuses are SCHEMA_VALIDATION_FAILED, with the list of
- * what is wrong as the error's data. Built in the arena. False if the pipe has no words for it, or
+ * PIPE_TIMEOUT, arguments that the schema refuses are SCHEMA_VALIDATION_FAILED, and a result that
+ * the output schema refuses is PIPE_PROTOCOL_ERROR, both with the list of what is wrong as the
+ * error's data. Built in the arena. False if the pipe has no words for it, or
  * if there is no memory. */
 bool addin_words_for(CallResult *ret, Arena *arena, const CallResult *error);

@@ -30,6 +30,7 @@ struct Addins {
     AddinLinks links;
     IoListener *listener;
     IoTimer *timer;
+    IoTimer *again; /* ends the loop's wait at once */
     IoBeforeWait *settle;
     char *name;
     char *path;
@@ -113,13 +114,21 @@ static void addins_on_accept(void *context, int fd)
     addin_links_add(&addins->links, fd);
 }
 
+/* The next slice of what is offered comes before the next wait. */
+static void addins_on_again(void *context)
+{
+    (void)context;
+}
+
 /* Moving a timer costs more than a message: one that is due later than the timer fires is looked at
  * when it does. */
 static void addins_on_settle(void *context)
 {
     Addins *addins = context;
 
-    addin_links_settle(&addins->links);
+    if (addin_links_settle(&addins->links)) {
+        io_timer_start_at(addins->again, io_loop_now_ms(addins->links.loop));
+    }
     if (addins->links.due_ms < addins->timer_ms) {
         addins->timer_ms = addins->links.due_ms;
         io_timer_start_at(addins->timer, addins->timer_ms);
@@ -236,6 +245,9 @@ static int addins_init(Addins *addins, const AddinsConfig *config, Diag *reterr_
         r = io_timer_new(&addins->timer, config->loop, true, addins_on_timer, addins);
     }
     if (r == 0) {
+        r = io_timer_new(&addins->again, config->loop, true, addins_on_again, addins);
+    }
+    if (r == 0) {
         r = io_before_wait_new(&addins->settle, config->loop, addins_on_settle, addins);
     }
     if (r != 0) {
@@ -281,6 +293,7 @@ Addins *addins_free(Addins *addins)
     addin_entries_deinit(&addins->entries);
     addins->settle = io_before_wait_free(addins->settle);
     addins->timer = io_timer_free(addins->timer);
+    addins->again = io_timer_free(addins->again);
     arena_deinit(&addins->words);
     addins->name = mem_free(addins->name);
     addins->path = mem_free(addins->path);

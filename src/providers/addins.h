@@ -18,10 +18,13 @@
  * changes; in the tools file it is a mistake. The router's listeners are told when what is offered
  * changes.
  *
- * At most 256 add-ins are connected at once, and each may offer 4,096 things. One that does not
- * read has at most two messages waiting, and further calls fail (ADAPTER_NOT_AVAILABLE); it is read
- * from in any case. One that sends what is no message is told why and closed. Calls leave before
- * the loop waits, all of one turn with one write. Thread: loop.
+ * At most 256 add-ins are connected at once, and each may offer 4,096 things, described in 1 MiB of
+ * JSON, one in 256 KiB; what goes beyond that is left out. What is offered changes in slices of
+ * some milliseconds, between which calls are served; the listeners are told once for each. For one
+ * that does not read calls wait while they have no more than twice the bytes of the largest message
+ * (32 MiB), and further ones fail (ADAPTER_NOT_AVAILABLE); it is read from in any case. One that
+ * sends what is no message is told why and closed. Calls leave before the loop waits, all of one
+ * turn with one write. Thread: loop.
  */
 #pragma once
 

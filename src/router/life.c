@@ -179,7 +179,7 @@ static void router_call_finish(Call *call, const CallResult *result)
     } else if (r == FAULTS_E_FOUND) {
         CallResult bad = router_faults_result(&router->faults, CALL_ERROR_BAD_RESULT);
 
-        router_end(call, &bad);
+        router_end_worded(call, call->provider, call->provider_context, &bad);
     } else {
         router_end_error(call, CALL_ERROR_INTERNAL);
     }

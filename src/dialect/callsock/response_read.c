@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-#include "base/compiler.h"
 #include "base/error.h"
+#include "call/content.h"
 #include "dialect/callsock/message_internal.h"
 
 #define INVALID "Invalid IPC response: "
@@ -31,21 +31,6 @@ static const Span part_names[N_PARTS] = {
     [PART_STRUCTURED] = SPAN_INIT("structuredContent"),
     [PART_META] = SPAN_INIT("_meta"),
     [PART_RESULT_TYPE] = SPAN_INIT("resultType"),
-};
-
-/* Kinds of content block, and the strings that each must have. */
-typedef struct BlockKind {
-    Span type;
-    uint32_t bit;
-    const char *strings[2];
-} BlockKind;
-
-static const BlockKind block_kinds[] = {
-    {SPAN_INIT("text"), CALL_CONTENT_TEXT, {"text", NULL}},
-    {SPAN_INIT("image"), CALL_CONTENT_IMAGE, {"data", "mimeType"}},
-    {SPAN_INIT("audio"), CALL_CONTENT_AUDIO, {"data", "mimeType"}},
-    {SPAN_INIT("resource"), CALL_CONTENT_RESOURCE, {NULL, NULL}},
-    {SPAN_INIT("resource_link"), CALL_CONTENT_LINK, {"uri", "name"}},
 };
 
 /* What is being read. */
@@ -87,77 +72,15 @@ static int read_one_line(Reading *reading, Span *text)
     return 0;
 }
 
-static bool read_has_string(JsonValue object, const char *name)
-{
-    JsonValue value;
-
-    return json_get(object, span_from_str(name), &value) && json_kind(value) == JSON_STRING;
-}
-
-static int read_wrong_block(Reading *reading, size_t i, const char *member, const char *wanted)
-{
-    return diag_set(reading->reterr_diag, CALLSOCK_E_VALUE, INVALID "content[%zu]%s%s: expected %s",
-                    i, member[0] != '\0' ? "." : "", member, wanted);
-}
-
-/* The strings inside an embedded resource. */
-static int read_embedded(Reading *reading, JsonValue block, size_t i)
-{
-    JsonValue resource;
-
-    if (!json_get(block, SPAN("resource"), &resource) || json_kind(resource) != JSON_OBJECT) {
-        return read_wrong_block(reading, i, "resource", "object");
-    }
-    if (!read_has_string(resource, "uri")) {
-        return read_wrong_block(reading, i, "resource.uri", "string");
-    }
-    if (!read_has_string(resource, "text") && !read_has_string(resource, "blob")) {
-        return read_wrong_block(reading, i, "resource", "a string 'text' or 'blob'");
-    }
-    if (json_get(resource, part_names[PART_META], &resource)) {
-        reading->result.content_kinds |= CALL_CONTENT_UNKNOWN;
-    }
-    return 0;
-}
-
-/* A bit of content_kinds vouches for members that every revision knows; these came later. */
-static bool read_has_later_members(JsonValue block)
-{
-    JsonValue value;
-
-    return json_get(block, part_names[PART_META], &value) || json_get(block, SPAN("icons"), &value);
-}
-
 static int read_block(Reading *reading, JsonValue block, size_t i)
 {
-    const BlockKind *kind = NULL;
-    JsonValue type;
+    CallContentFault fault;
 
-    if (json_kind(block) != JSON_OBJECT) {
-        return read_wrong_block(reading, i, "", "object");
-    }
-    if (!json_get(block, SPAN("type"), &type) || json_kind(type) != JSON_STRING) {
-        return read_wrong_block(reading, i, "type", "string");
-    }
-    for (size_t k = 0; k < TW_ARRAY_SIZE(block_kinds) && kind == NULL; k++) {
-        if (json_string_equals(type, block_kinds[k].type)) {
-            kind = &block_kinds[k];
-        }
-    }
-    if (kind == NULL) {
-        reading->result.content_kinds |= CALL_CONTENT_UNKNOWN;
+    if (call_content_check(block, &reading->result.content_kinds, &fault) != CALL_CONTENT_E_WRONG) {
         return 0;
     }
-    for (size_t k = 0; k < TW_ARRAY_SIZE(kind->strings) && kind->strings[k] != NULL; k++) {
-        if (!read_has_string(block, kind->strings[k])) {
-            return read_wrong_block(reading, i, kind->strings[k], "string");
-        }
-    }
-    reading->result.content_kinds |= kind->bit;
-    if (read_has_later_members(block)) {
-        reading->result.content_kinds |= CALL_CONTENT_UNKNOWN;
-    }
-    return kind->bit == CALL_CONTENT_RESOURCE ? read_embedded(reading, block, i) : 0;
+    return diag_set(reading->reterr_diag, CALLSOCK_E_VALUE, INVALID "content[%zu]%s%s: expected %s",
+                    i, fault.member[0] != '\0' ? "." : "", fault.member, fault.wanted);
 }
 
 /* The elements of an array with their commas, without brackets and the white space inside them. */

@@ -45,6 +45,9 @@ struct PipeAddin {
     size_t n_waiting_bytes;
     AddinItem *fetched; /* the last that next gave, until it gives another or NULL */
     PipeKeepalive keepalive;
+    uint64_t n_pings; /* sent */
+    uint64_t n_pongs; /* never more than those */
+    uint64_t asked;   /* n_pings of the owner's last one */
     PipeAddinCounts counts;
     AddinItem *pool;
     size_t n_pool;
@@ -361,7 +364,7 @@ static int addin_handle(PipeAddin *addin, const PipeMessage *message, size_t n_b
     case PIPE_PING:
         return err_pass(pipe_wire_pong(&addin->wire));
     case PIPE_PONG:
-        pipe_keepalive_pong(&addin->keepalive);
+        addin->n_pongs += addin->n_pongs < addin->n_pings ? 1 : 0;
         return 0;
     case PIPE_ERROR:
         addin->counts.errors++;
@@ -387,6 +390,7 @@ int pipe_addin_receive(PipeAddin *addin, Span message, int64_t now_ms)
         return 0;
     }
     arena_reset(&addin->arena, LIMIT_KEEP_BYTES);
+    pipe_keepalive_heard(&addin->keepalive);
     r = pipe_message_read(&read, &addin->arena, message, &diag);
     if (r == 0) {
         done = addin_handle(addin, &read, message.n);
@@ -463,6 +467,43 @@ size_t pipe_addin_waiting(const PipeAddin *addin)
     return addin->n_waiting;
 }
 
+void pipe_addin_set_max_running(PipeAddin *addin, size_t n)
+{
+    addin->config.max_running = n;
+}
+
+/* 0, a negative errno that ends the session, or a positive outcome: there is no room for it. */
+static int addin_ping(PipeAddin *addin)
+{
+    int r = pipe_wire_ping(&addin->wire);
+
+    addin->n_pings += r == 0 ? 1 : 0;
+    if (r < 0) {
+        addin->is_ending = true;
+        addin->error = addin->error == 0 ? r : addin->error;
+    }
+    return r;
+}
+
+bool pipe_addin_ping(PipeAddin *addin, int64_t now_ms)
+{
+    PipeKeepalive *k = &addin->keepalive;
+
+    if (addin->is_ending || addin_ping(addin) != 0) {
+        return false;
+    }
+    addin->asked = addin->n_pings;
+    if (k->pong_ms == INT64_MAX) {
+        k->pong_ms = now_ms + k->timeout_ms;
+    }
+    return true;
+}
+
+bool pipe_addin_is_ponged(const PipeAddin *addin)
+{
+    return addin->n_pongs >= addin->asked;
+}
+
 bool pipe_addin_advance(PipeAddin *addin, int64_t now_ms)
 {
     PipeKeepaliveStep step = PIPE_KEEPALIVE_PING;
@@ -470,13 +511,8 @@ bool pipe_addin_advance(PipeAddin *addin, int64_t now_ms)
     while (!addin->is_ending && step == PIPE_KEEPALIVE_PING) {
         step = pipe_keepalive_advance(&addin->keepalive, now_ms);
         if (step == PIPE_KEEPALIVE_PING) {
-            int r = pipe_wire_ping(&addin->wire);
-
             /* If there is no room for it no pong will come, and the rule does what it is for. */
-            if (r < 0) {
-                addin->is_ending = true;
-                addin->error = addin->error == 0 ? r : addin->error;
-            }
+            (void)addin_ping(addin);
         }
     }
     return step != PIPE_KEEPALIVE_DEAD;

@@ -75,6 +75,15 @@ void pipe_addin_drop(PipeAddin *addin, Call *call);
 size_t pipe_addin_running(const PipeAddin *addin);
 size_t pipe_addin_waiting(const PipeAddin *addin);
 
+/* As many may run at once from now on; 0: all wait. Then ask next. */
+void pipe_addin_set_max_running(PipeAddin *addin, size_t n);
+
+/* A ping besides those of the rule: when the hub has answered it (is_ponged) it has read all that
+ * was sent before, and all that it had sent by then has been received. Silence instead is its
+ * death, as ever. false: there is no room for it now, or the session ends. */
+bool pipe_addin_ping(PipeAddin *addin, int64_t now_ms);
+bool pipe_addin_is_ponged(const PipeAddin *addin);
+
 /* As pipe_hub_advance. */
 bool pipe_addin_advance(PipeAddin *addin, int64_t now_ms);
 int64_t pipe_addin_deadline(const PipeAddin *addin);

@@ -283,6 +283,7 @@ void pipe_hub_cancel(PipeHub *hub, Call *call, int64_t now_ms)
     HubItem *item = call->provider_data;
 
     if (item != NULL) {
+        pipe_keepalive_left(&hub->keepalive, call->deadline_ms, now_ms);
         (void)hub_release(hub, item, now_ms);
     }
 }
@@ -363,17 +364,21 @@ static void hub_told(PipeHub *hub, const PipeMessage *message, int64_t now_ms)
     }
 }
 
-/* The hub itself has no tools: the document's words for that. */
+/* The hub itself has no tools: the document's words for that. What is too long to be echoed is left
+ * out, or cut. */
 static int hub_refuse_call(PipeHub *hub, const PipeMessage *message)
 {
+    Span id = message->id.n <= PIPE_WIRE_ECHO_BYTES ? message->id : SPAN_NULL;
+    Span name = span_make(message->tool_name.p, message->tool_name.n < PIPE_WIRE_ECHO_BYTES
+                                                    ? message->tool_name.n
+                                                    : PIPE_WIRE_ECHO_BYTES);
     CallResult result = {.kind = CALL_RESULT_ERROR, .error = CALL_ERROR_UNKNOWN_TOOL};
     PipeWireMessage out;
     int r = pipe_wire_begin(&hub->wire, &out);
 
     if (r == 0) {
-        r = pipe_wire_end(
-            &hub->wire, &out,
-            pipe_write_result(out.bytes, &out.head, message->id, message->tool_name, &result, 0));
+        r = pipe_wire_end(&hub->wire, &out,
+                          pipe_write_result(out.bytes, &out.head, id, name, &result, 0));
     }
     return r > 0 ? err_raise(-ENOBUFS) : err_pass(r);
 }
@@ -389,7 +394,6 @@ static int hub_handle(PipeHub *hub, const PipeMessage *message, int64_t now_ms)
     case PIPE_PING:
         return err_pass(pipe_wire_pong(&hub->wire));
     case PIPE_PONG:
-        pipe_keepalive_pong(&hub->keepalive);
         return 0;
     case PIPE_ERROR:
         hub_told(hub, message, now_ms);
@@ -434,6 +438,7 @@ int pipe_hub_receive(PipeHub *hub, Span message, int64_t now_ms)
         return 0;
     }
     hub_enter(hub);
+    pipe_keepalive_heard(&hub->keepalive);
     r = pipe_message_read(&read, &hub->arena, message, &diag);
     if (r == 0) {
         done = hub_handle(hub, &read, now_ms);

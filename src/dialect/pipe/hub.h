@@ -58,7 +58,8 @@ int pipe_hub_list(PipeHub *hub, int64_t now_ms);
  * of toolwire.read_resource, and ends as pipe_resource_read says. A message over the limit fails
  * the call with PIPE_MESSAGE_TOO_LARGE and is not sent; one that finds no room, since the add-in
  * does not read, or no add-in any more, with ADAPTER_NOT_AVAILABLE. The protocol has no cancel: the
- * call is forgotten, and what comes of it dropped. */
+ * call is forgotten, and what comes of it dropped; the add-in may be inside until the call's
+ * deadline_ms (0: until now), and must then answer pings (keepalive.h). */
 void pipe_hub_submit(PipeHub *hub, Call *call, Span name, int64_t now_ms);
 void pipe_hub_cancel(PipeHub *hub, Call *call, int64_t now_ms);
 

@@ -110,8 +110,8 @@ int pipe_write_error(Bytes *out, const PipeHead *head, Span code, Span message, 
 
 /* The answer to a call of tool_name: of a tool's result that is no error a success, whose data is
  * the structured content, else {"content":[…]}; otherwise success false with {"code","message"} by
- * the table in result_write.c. CALL_ERROR_UNKNOWN_TOOL is an `error` message, as the document has
- * it. */
+ * the table in result_write.c, of a tool's error what its structured content says, else its texts.
+ * CALL_ERROR_UNKNOWN_TOOL is an `error` message, as the document has it. */
 int pipe_write_result(Bytes *out, const PipeHead *head, Span call_id, Span tool_name,
                       const CallResult *result, int64_t duration_ms);
 
@@ -127,18 +127,21 @@ int pipe_write_resource(Bytes *out, const PipeHead *head, Span call_id, const Ca
 
 /* Reads a result or an error message as the result of a call, a tool's result in every case: data
  * as structured content (an object; anything else under "result") and as text (a string as it is,
- * anything else as JSON), and in `_meta` the peer's duration_ms beside ours (waited_ms). Failed:
- * is_error, text "CODE: message", structured {"error":{"code","message",…}}, with whatever else the
- * peer's error says, and "data" beside it if there is any; without a code it is HANDLER_ERROR.
- * Borrows what message borrows; what is built is in the arena. 0, -ENOMEM. */
+ * anything else as JSON), but exactly {"content":[…]}, as pipe_write_result has it, whose elements
+ * are all content blocks that MCP knows, as that content and nothing structured; and in `_meta` the
+ * peer's duration_ms beside ours (waited_ms). Failed: is_error, text "CODE: message", structured
+ * {"error":{"code","message",…}}, with whatever else the peer's error says, and "data" beside it if
+ * there is any; without a code it is HANDLER_ERROR. Borrows what message borrows; what is built is
+ * in the arena. 0, -ENOMEM. */
 int pipe_result_read(CallResult *ret, Arena *arena, const PipeMessage *message, int64_t waited_ms);
 
 /* The same for failures of our own: no peer, lost, too large. */
 int pipe_result_fail(CallResult *ret, Arena *arena, const char *code, Span message);
 
 /* Reads a result or an error message as what became of toolwire.read_resource. A success is
- * CALL_RESULT_RESOURCE, if data.contents is an array of objects, each with a string uri and a
- * string text or blob; members that are null are left out; `_meta` as above. Anything else, and a
+ * CALL_RESULT_RESOURCE, if data.contents is an array of objects, each with a string uri (any: a
+ * folder has files) and a string text or blob, which must be base64; members that are null are left
+ * out; `_meta` as above. Anything else, and a
  * failure, is an error of the call ("CODE: message"), of a kind that suits the code: unknown
  * resource, unavailable, timeout…, else internal. Borrows as above. 0, -ENOMEM. */
 int pipe_resource_read(CallResult *ret, Arena *arena, const PipeMessage *message,

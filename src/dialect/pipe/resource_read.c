@@ -4,12 +4,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/compiler.h"
 #include "base/error.h"
 #include "dialect/pipe/message_internal.h"
 
 /* Room for where something is wrong, and what. */
 #define WRONG_SIZE 160
+
+/* Letters of a blob that are looked at together; four make three bytes. */
+#define BLOB_LETTERS ((size_t)1024)
 
 /* What the codes mean to one who reads; any other is internal. */
 static const struct {
@@ -60,9 +64,11 @@ static int read_failure(CallResult *ret, Arena *arena, Span code, Span message)
 /* The contents that are being looked at. */
 typedef struct Contents {
     JsonValue list;
+    Arena *arena;
     bool has_null; /* a member that is to be left out */
     bool has_more; /* members that not every revision of MCP has */
     char wrong[WRONG_SIZE];
+    int r; /* -ENOMEM: it could not be looked at */
 } Contents;
 
 static bool refuse(Contents *c, const char *where, const char *wanted, JsonValue got)
@@ -109,6 +115,42 @@ static Member member_of(JsonValue key)
     return m;
 }
 
+/* Of any size, in constant memory. */
+static bool is_base64(Span text)
+{
+    char data[BLOB_LETTERS / 4 * 3];
+    Bytes out = {.data = data, .cap = sizeof(data), .max_bytes = sizeof(data)};
+
+    while (text.n > BLOB_LETTERS) {
+        /* Padding belongs at the very end. */
+        if (text.p[BLOB_LETTERS - 1] == '=' ||
+            base64_decode(&out, BASE64_STANDARD, span_make(text.p, BLOB_LETTERS)) != 0) {
+            return false;
+        }
+        out.n = 0;
+        text = span_make(text.p + BLOB_LETTERS, text.n - BLOB_LETTERS);
+    }
+    return base64_decode(&out, BASE64_STANDARD, text) == 0;
+}
+
+/* Some writers escape a plus or a slash. */
+static bool check_blob(Contents *c, size_t i, JsonValue blob)
+{
+    Span text;
+
+    if (json_string(blob, c->arena, &text) != 0) {
+        c->r = err_raise(-ENOMEM);
+        return false;
+    }
+    if (!is_base64(text)) {
+        (void)snprintf(
+            c->wrong, sizeof(c->wrong),
+            "the add-in's answer is no resource: data.contents[%zu].blob: expected base64", i);
+        return false;
+    }
+    return true;
+}
+
 static bool check_one(Contents *c, size_t i, JsonValue one)
 {
     bool has[N_MEMBERS] = {false};
@@ -125,6 +167,8 @@ static bool check_one(Contents *c, size_t i, JsonValue one)
             c->has_more = true;
         } else if (json_kind(it.value) != JSON_STRING) {
             return refuse_member(c, i, member_names[m], "string", it.value);
+        } else if (m == MEMBER_BLOB && !check_blob(c, i, it.value)) {
+            return false;
         } else {
             has[m] = true;
         }
@@ -223,7 +267,7 @@ static int read_contents(CallResult *ret, Arena *arena, const Contents *c)
 
 int pipe_resource_read(CallResult *ret, Arena *arena, const PipeMessage *message, int64_t waited_ms)
 {
-    Contents contents = {.list = JSON_VALUE_NULL};
+    Contents contents = {.list = JSON_VALUE_NULL, .arena = arena};
     CallResult result;
     int r;
 
@@ -231,7 +275,9 @@ int pipe_resource_read(CallResult *ret, Arena *arena, const PipeMessage *message
         r = read_failure(&result, arena, pipe_words_or(message->code, PIPE_CODE_HANDLER),
                          message->message);
     } else if (!check(&contents, message->data)) {
-        r = read_failure(&result, arena, SPAN(PIPE_CODE_PROTOCOL), span_from_str(contents.wrong));
+        r = contents.r != 0 ? contents.r
+                            : read_failure(&result, arena, SPAN(PIPE_CODE_PROTOCOL),
+                                           span_from_str(contents.wrong));
     } else {
         r = read_contents(&result, arena, &contents);
     }

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/escape.h"
+#include "call/content.h"
 #include "dialect/pipe/message_internal.h"
 #include "json/writer.h"
 
@@ -207,10 +208,53 @@ static int read_wrapped(CallResult *result, Arena *arena, Span json)
     return 0;
 }
 
+/* What a tool that has content and no structured content is told with: an object of this one member
+ * whose elements are blocks. */
+static bool is_content(JsonValue data, JsonValue *ret_list, uint32_t *ret_kinds)
+{
+    CallContentFault fault;
+    uint32_t kinds = 0;
+
+    if (json_kind(data) != JSON_OBJECT || json_count(data) != 1 ||
+        !json_get(data, SPAN("content"), ret_list) || json_kind(*ret_list) != JSON_ARRAY) {
+        return false;
+    }
+    for (JsonIter it = json_iter(*ret_list); json_iter_next(&it);) {
+        if (call_content_check(it.value, &kinds, &fault) != 0) {
+            return false;
+        }
+    }
+    *ret_kinds = kinds;
+    return true;
+}
+
+/* The content as it was before it became data. */
+static int read_content(CallResult *result, Arena *arena, JsonValue list, uint32_t kinds)
+{
+    Span json = json_span(list);
+    Span *piece = arena_alloc_array(arena, 1, sizeof(*piece));
+    int r;
+
+    if (piece == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    *piece = span_make(json.p + 1, json.n - 2);
+    r = value_has_lines(list) ? pipe_one_line(arena, piece) : 0;
+    if (r != 0) {
+        return err_pass(r);
+    }
+    result->pieces = piece;
+    result->n_pieces = json_count(list) > 0 ? 1 : 0;
+    result->content_kinds = kinds;
+    return 0;
+}
+
 static const Span null_text = SPAN_INIT("{\"type\":\"text\",\"text\":\"null\"}");
 
 static int read_success(CallResult *result, Arena *arena, JsonValue data)
 {
+    JsonValue list;
+    uint32_t kinds;
     Span json;
     int r;
 
@@ -219,6 +263,9 @@ static int read_success(CallResult *result, Arena *arena, JsonValue data)
         result->pieces = &null_text;
         result->n_pieces = 1;
         return 0;
+    }
+    if (is_content(data, &list, &kinds)) {
+        return err_pass(read_content(result, arena, list, kinds));
     }
     json = json_span(data);
     r = value_has_lines(data) ? pipe_one_line(arena, &json) : 0;
@@ -301,24 +348,36 @@ static int read_failure(CallResult *result, Arena *arena, const PipeMessage *m)
     return 0;
 }
 
+/* A writer costs more than the number. */
+static void built_add_number(Bytes *built, int64_t value)
+{
+    char digits[20];
+    size_t at = sizeof(digits);
+    uint64_t left = value < 0 ? 0 : (uint64_t)value; /* a clock that was set back says nothing */
+
+    do {
+        digits[--at] = (char)('0' + left % 10);
+        left /= 10;
+    } while (left > 0);
+    built_add(built, span_make(digits + at, sizeof(digits) - at));
+}
+
 int pipe_read_meta(CallResult *result, Arena *arena, int64_t duration_ms, int64_t waited_ms)
 {
     Bytes built = built_begin(arena, META_SIZE);
-    JsonWriter w;
 
     if (built.data == NULL) {
         return err_raise(-ENOMEM);
     }
-    json_writer_init(&w, &built, JSON_STYLE_COMPACT);
-    json_write_object(&w);
+    built_add(&built, SPAN("{"));
     if (duration_ms >= 0) {
-        json_write_key(&w, SPAN("duration_ms"));
-        json_write_uint(&w, (uint64_t)duration_ms);
+        built_add(&built, SPAN("\"duration_ms\":"));
+        built_add_number(&built, duration_ms);
+        built_add(&built, SPAN(","));
     }
-    json_write_key(&w, SPAN("waited_ms"));
-    json_write_int(&w, waited_ms);
-    json_write_end_object(&w);
-    (void)json_writer_finish(&w);
+    built_add(&built, SPAN("\"waited_ms\":"));
+    built_add_number(&built, waited_ms);
+    built_add(&built, SPAN("}"));
     result->meta = bytes_span(&built);
     return 0;
 }

@@ -32,6 +32,7 @@ static const char *const error_codes[CALL_N_ERRORS] = {
 typedef struct Failure {
     Arena arena;
     Bytes words;
+    Bytes joined; /* texts of several blocks */
     Span code;
     Span message;
     int r;
@@ -40,6 +41,7 @@ typedef struct Failure {
 static void failure_deinit(Failure *f)
 {
     bytes_deinit(&f->words);
+    bytes_deinit(&f->joined);
     arena_deinit(&f->arena);
 }
 
@@ -186,22 +188,30 @@ static void failure_of_error(Failure *f, const CallResult *result, bool reads)
     }
 }
 
-/* The text of the first block that is one. */
-static Span failure_first_text(Failure *f, const CallResult *result)
+/* The texts of the blocks that are one, each on lines of its own. */
+static Span failure_texts(Failure *f, const CallResult *result)
 {
     JsonValue content;
 
     if (!failure_parse(f, result->pieces, result->n_pieces, SPAN("["), SPAN("]"), &content)) {
         return SPAN_NULL;
     }
-    for (JsonIter it = json_iter(content); json_iter_next(&it);) {
+    for (JsonIter it = json_iter(content); f->r == 0 && json_iter_next(&it);) {
         JsonValue type;
+        Span text;
 
-        if (json_get(it.value, SPAN("type"), &type) && json_string_equals(type, SPAN("text"))) {
-            return failure_text(f, it.value, SPAN("text"));
+        if (!json_get(it.value, SPAN("type"), &type) || !json_string_equals(type, SPAN("text"))) {
+            continue;
+        }
+        text = failure_text(f, it.value, SPAN("text"));
+        if (f->r == 0 && f->joined.n > 0) {
+            f->r = bytes_append_byte(&f->joined, '\n');
+        }
+        if (f->r == 0) {
+            f->r = bytes_append_span(&f->joined, text);
         }
     }
-    return SPAN_NULL;
+    return bytes_span(&f->joined);
 }
 
 /* A tool that says that it failed: what its structured content says in the form in which
@@ -218,7 +228,7 @@ static void failure_of_tool(Failure *f, const CallResult *result)
         f->message = failure_text(f, error, SPAN("message"));
     }
     if (f->r == 0 && f->message.n == 0) {
-        f->message = failure_first_text(f, result);
+        f->message = failure_texts(f, result);
     }
     f->code = pipe_words_or(f->code, PIPE_CODE_HANDLER);
     f->message = pipe_words_or(f->message, call_error_text(CALL_ERROR_RAISED));
@@ -247,6 +257,7 @@ static int write_failure(Bytes *out, const PipeHead *head, Span call_id, const C
     /* Bounded by the result. */
     arena_init(&f.arena, SIZE_MAX);
     bytes_init(&f.words, SIZE_MAX);
+    bytes_init(&f.joined, SIZE_MAX);
     if (result->kind == CALL_RESULT_TOOL) {
         failure_of_tool(&f, result);
     } else {

@@ -80,6 +80,7 @@ int pipe_wire_error(const PipeWire *wire, const char *code, Span words, Span cal
     PipeWireMessage message;
     int r = pipe_wire_begin(wire, &message);
 
+    call_id = call_id.n <= PIPE_WIRE_ECHO_BYTES ? call_id : SPAN_NULL;
     if (r == 0) {
         r = pipe_wire_end(
             wire, &message,

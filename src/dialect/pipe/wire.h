@@ -11,6 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The longest text of the peer that is echoed in a complaint, which must fit into a message; an id
+ * has 36 bytes as a rule. */
+#define PIPE_WIRE_ECHO_BYTES ((size_t)128)
+
 enum {
     PIPE_WIRE_E_TOO_LARGE = 1, /* the message is over the limit; nothing was sent */
     PIPE_WIRE_E_NO_ROOM,       /* the peer does not read what waits for it; nothing was sent */
@@ -43,7 +47,8 @@ int pipe_wire_end(const PipeWire *wire, PipeWireMessage *message, int r);
 int pipe_wire_ping(const PipeWire *wire);
 
 /* Answers, which must go out: 0, a negative errno that ends the connection. The pong at once, since
- * a tool may run before the owner comes to flush. */
+ * a tool may run before the owner comes to flush. A call_id that is too long to be echoed is left
+ * out. */
 int pipe_wire_pong(const PipeWire *wire);
 int pipe_wire_error(const PipeWire *wire, const char *code, Span message, Span call_id);
 

@@ -284,6 +284,7 @@ static void world_offer(World *world)
                 .key = SPAN("t"),
                 .json = SPAN("{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\"}}")}),
         0);
+    assert_false(addin_entries_settle(&world->entries, SIZE_MAX));
 }
 
 static void one_that_is_refused_and_does_not_read_goes_after_a_second(void **state)
@@ -362,6 +363,38 @@ static void one_that_is_over_gets_no_call(void **state)
     link->state = ADDIN_LINK_OPEN;
 }
 
+static void one_whose_description_is_refused_gets_no_call(void **state)
+{
+    World *world = *state;
+    AddinLink *link = world->links.newest;
+    AddinOffer bad = {.owner = link, .serial = 2, .is_bad = true};
+    AddinOffer of_file = {.serial = UINT64_MAX, .next = &bad};
+    AddinEntry entry = {.kind = ROUTER_TOOL, .offers = &bad};
+
+    link->list = ADDIN_LIST_TOLD;
+    assert_null(addin_links_find(&world->links, &entry));
+    entry.offers = &of_file;
+    assert_null(addin_links_find(&world->links, &entry));
+}
+
+static void one_whose_description_is_not_settled_comes_after_the_others(void **state)
+{
+    World *world = *state;
+    AddinLink *link = world->links.newest;
+    AddinLink other = {.state = ADDIN_LINK_OPEN, .list = ADDIN_LIST_TOLD};
+    AddinOffer settled = {.owner = &other, .serial = 1};
+    AddinOffer fresh = {.owner = link, .serial = 2, .is_new = true, .next = &settled};
+    AddinEntry entry = {.kind = ROUTER_TOOL, .offers = &fresh};
+
+    link->list = ADDIN_LIST_TOLD;
+    assert_ptr_equal(addin_links_find(&world->links, &entry), &other);
+    fresh.is_new = false;
+    assert_ptr_equal(addin_links_find(&world->links, &entry), link);
+    fresh.is_new = true;
+    fresh.next = NULL;
+    assert_ptr_equal(addin_links_find(&world->links, &entry), link);
+}
+
 static void one_that_is_over_gets_no_call_of_the_file(void **state)
 {
     static const AddinListState lists[] = {ADDIN_LIST_ASKED, ADDIN_LIST_SILENT};
@@ -379,21 +412,26 @@ static void one_that_is_over_gets_no_call_of_the_file(void **state)
     }
 }
 
-static void when_its_last_call_is_taken_back_a_pong_is_due(void **state)
+static void a_call_that_is_taken_back_is_an_excuse_until_it_was_due(void **state)
 {
+    static const char pong[] = "{\"type\":\"pong\"}";
     World *world = *state;
     Asked asked = {.n_finished = 0};
     int64_t now_ms = io_loop_now_ms(world->loop);
 
     call_init(&asked.call);
     world_turn(world);
+    world_say(world, pong, sizeof(pong) - 1);
     world_offer(world);
     asked_ask(&asked, world, JSON_VALUE_NULL);
     addin_links_tick(&world->links, now_ms + INTERVAL_MS);
     world_turn(world);
     assert_int_equal(world->links.due_ms, now_ms + 2 * INTERVAL_MS);
-    now_ms = io_loop_now_ms(world->loop);
+    now_ms = io_loop_now_ms(world->loop) + 5000;
+    asked.call.deadline_ms = now_ms;
     router_cancel(world->router, &asked.call);
+    assert_int_equal(world->links.due_ms, now_ms);
+    addin_links_tick(&world->links, now_ms);
     assert_int_equal(world->links.due_ms, now_ms + TIMEOUT_MS);
     call_deinit(&asked.call);
 }
@@ -431,8 +469,10 @@ int main(void)
         WORLD_TEST(a_call_without_memory_fails_and_the_link_stays),
         WORLD_TEST(ids_differ_and_are_of_version_4),
         WORLD_TEST(one_that_is_over_gets_no_call),
+        WORLD_TEST(one_whose_description_is_refused_gets_no_call),
+        WORLD_TEST(one_whose_description_is_not_settled_comes_after_the_others),
         WORLD_TEST(one_that_is_over_gets_no_call_of_the_file),
-        WORLD_TEST(when_its_last_call_is_taken_back_a_pong_is_due),
+        WORLD_TEST(a_call_that_is_taken_back_is_an_excuse_until_it_was_due),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

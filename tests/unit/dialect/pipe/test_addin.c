@@ -663,6 +663,61 @@ static void a_sink_that_takes_nothing_ends_the_connection(void **state)
     owner_close(&owner);
 }
 
+static void a_ping_of_the_owner_is_answered_by_its_own_pong(void **state)
+{
+    Owner owner;
+
+    (void)state;
+    owner_open(&owner, 0, 0);
+    owner_receive(&owner, SPAN("{\"type\":\"pong\"}")); /* of nothing */
+    assert_true(pipe_addin_advance(owner.addin, 30000));
+    assert_int_equal(owner.pipe.n_sent, 1);
+    assert_true(pipe_addin_ping(owner.addin, 30001));
+    assert_int_equal(owner.pipe.n_sent, 2);
+    assert_false(pipe_addin_is_ponged(owner.addin));
+    owner_receive(&owner, SPAN("{\"type\":\"pong\"}"));
+    assert_false(pipe_addin_is_ponged(owner.addin));
+    owner_receive(&owner, SPAN("{\"type\":\"pong\"}"));
+    assert_true(pipe_addin_is_ponged(owner.addin));
+    /* One that is left unanswered is as bad as any other. */
+    assert_true(pipe_addin_ping(owner.addin, 31000));
+    assert_int_equal(pipe_addin_deadline(owner.addin), 31000 + LIMIT_PIPE_PONG_MS);
+    assert_true(pipe_addin_advance(owner.addin, 31000 + LIMIT_PIPE_PONG_MS - 1));
+    assert_false(pipe_addin_advance(owner.addin, 31000 + LIMIT_PIPE_PONG_MS));
+    owner_close(&owner);
+    owner_open(&owner, 0, 0);
+    owner.pipe.commit_fails = 1; /* no room: it was not sent, and another one can be */
+    assert_false(pipe_addin_ping(owner.addin, 0));
+    owner.pipe.commit_fails = 0;
+    assert_true(pipe_addin_ping(owner.addin, 0));
+    owner.pipe.commit_fails = -EIO;
+    assert_false(pipe_addin_ping(owner.addin, 0));
+    assert_int_equal(pipe_addin_error(owner.addin), -EIO);
+    owner_close(&owner);
+}
+
+static void how_many_run_may_change(void **state)
+{
+    Owner owner;
+    Call *call;
+
+    (void)state;
+    owner_open(&owner, 0, 2);
+    pipe_addin_set_max_running(owner.addin, 0);
+    assert_null(owner_call(&owner, CALL("1", "t")));
+    assert_null(owner_call(&owner, CALL("2", "u")));
+    assert_int_equal(pipe_addin_waiting(owner.addin), 2);
+    pipe_addin_set_max_running(owner.addin, 1);
+    call = pipe_addin_next(owner.addin);
+    assert_span(call->target, "t");
+    assert_null(pipe_addin_next(owner.addin));
+    finish_done(call);
+    call = pipe_addin_next(owner.addin);
+    assert_span(call->target, "u");
+    finish_done(call);
+    owner_close(&owner);
+}
+
 static void after_a_message_that_is_none_nothing_is_read(void **state)
 {
     Owner owner;
@@ -775,6 +830,8 @@ int main(void)
         cmocka_unit_test(progress_and_logs_are_not_sent),
         cmocka_unit_test(what_no_hub_should_say_is_counted),
         cmocka_unit_test(a_sink_that_takes_nothing_ends_the_connection),
+        cmocka_unit_test(a_ping_of_the_owner_is_answered_by_its_own_pong),
+        cmocka_unit_test(how_many_run_may_change),
         cmocka_unit_test(after_a_message_that_is_none_nothing_is_read),
         cmocka_unit_test(calls_in_a_row_allocate_nothing),
         cmocka_unit_test(want_of_memory_is_told),

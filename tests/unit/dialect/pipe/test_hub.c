@@ -427,6 +427,47 @@ static void the_limit_s_equality_passes(void **state)
     }
 }
 
+/* A complaint that did not fit into a message would look like an add-in that does not read. */
+static void what_an_add_in_says_at_length_is_not_echoed(void **state)
+{
+    static const struct {
+        const char *before;
+        const char *after;
+        const char *answer;
+    } rows[] = {
+        {"{\"id\":\"", "\",\"type\":\"chat\"}",
+         "{\"code\":\"PIPE_PROTOCOL_ERROR\",\"message\":\"type: unknown 'chat'\"}}\n"},
+        {"{\"type\":\"tool_result\",\"payload\":{\"success\":7,\"call_id\":\"", "\"}}",
+         "{\"code\":\"PIPE_PROTOCOL_ERROR\",\"message\":\"payload.success: "},
+        {"{\"type\":\"tool_call\",\"payload\":{\"tool_name\":\"t\"},\"id\":\"", "\"}",
+         "{\"code\":\"TOOL_NOT_FOUND\",\"message\":\"No handler registered for tool 't'\"}}\n"},
+        {"{\"type\":\"tool_call\",\"id\":\"7\",\"payload\":{\"tool_name\":\"", "\"}}",
+         "{\"code\":\"TOOL_NOT_FOUND\",\"message\":\"No handler registered for tool 'xxx"},
+    };
+    size_t n = LIMIT_PIPE_MESSAGE_BYTES - 100;
+    char *filler = malloc(n);
+
+    (void)state;
+    memset(filler, 'x', n);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(rows); i++) {
+        Owner owner;
+        Bytes message;
+
+        owner_open(&owner, 0);
+        bytes_init(&message, SIZE_MAX);
+        assert_int_equal(bytes_append_span(&message, span_from_str(rows[i].before)), 0);
+        assert_int_equal(bytes_append(&message, filler, n), 0);
+        assert_int_equal(bytes_append_span(&message, span_from_str(rows[i].after)), 0);
+        assert_int_equal(pipe_hub_receive(owner.hub, bytes_span(&message), 0), 0);
+        assert_int_equal(owner.pipe.n_sent, 1);
+        assert_in_range(owner.pipe.sent.n, 1, 500);
+        assert_true(test_pipe_said(&owner.pipe, rows[i].answer));
+        bytes_deinit(&message);
+        owner_close(&owner);
+    }
+    free(filler);
+}
+
 static void an_add_in_that_does_not_read_gets_no_more(void **state)
 {
     Owner owner;
@@ -840,6 +881,7 @@ int main(void)
         cmocka_unit_test(the_end_of_a_call_may_submit_and_cancel_others),
         cmocka_unit_test(a_failure_inside_of_an_end_spoils_nothing),
         cmocka_unit_test(the_limit_s_equality_passes),
+        cmocka_unit_test(what_an_add_in_says_at_length_is_not_echoed),
         cmocka_unit_test(an_add_in_that_does_not_read_gets_no_more),
         cmocka_unit_test(a_ping_without_room_is_as_good_as_one_without_answer),
         cmocka_unit_test(a_failure_to_send_ends_the_connection),

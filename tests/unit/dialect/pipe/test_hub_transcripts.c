@@ -197,6 +197,13 @@ static void cmd_cancel(Player *player, const char *words)
     call_reset(call);
 }
 
+/* As the router has it. */
+static void cmd_deadline(Player *player, const char *words)
+{
+    find(player, words)->call.deadline_ms =
+        player->wire.now_ms + (int64_t)strtoul(words + 2, NULL, 10);
+}
+
 static void cmd_list(Player *player, const char *words)
 {
     (void)words;
@@ -246,16 +253,17 @@ static const struct {
     const char *name;
     void (*run)(Player *player, const char *words);
 } commands[] = {
-    {"call", cmd_call},       /* TAG NAME [ARGUMENTS] */
-    {"read", cmd_read},       /* TAG URI */
-    {"large", cmd_large},     /* TAG N: a call whose message has so many bytes */
-    {"cancel", cmd_cancel},   /* TAG */
-    {"list", cmd_list},       /* asks what the add-in offers */
-    {"lost", cmd_lost},       /* [WHY] */
-    {"size", cmd_size},       /* N: a message of so many bytes was sent */
-    {"state", cmd_state},     /* alive, close (the owner must) or dead */
-    {"pending", cmd_pending}, /* N */
-    {"counts", cmd_counts},   /* late N unknown N bad N errors N */
+    {"call", cmd_call},         /* TAG NAME [ARGUMENTS] */
+    {"read", cmd_read},         /* TAG URI */
+    {"large", cmd_large},       /* TAG N: a call whose message has so many bytes */
+    {"cancel", cmd_cancel},     /* TAG */
+    {"deadline", cmd_deadline}, /* TAG MS: of a call that is out, from now */
+    {"list", cmd_list},         /* asks what the add-in offers */
+    {"lost", cmd_lost},         /* [WHY] */
+    {"size", cmd_size},         /* N: a message of so many bytes was sent */
+    {"state", cmd_state},       /* alive, close (the owner must) or dead */
+    {"pending", cmd_pending},   /* N */
+    {"counts", cmd_counts},     /* late N unknown N bad N errors N */
 };
 
 static void play_command(Player *player, const char *text)

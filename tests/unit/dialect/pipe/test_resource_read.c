@@ -228,6 +228,9 @@ static void contents_are_read_as_they_are(void **state)
          "{\"text\":\"\\u00e4\",\"mimeType\":\"t/p\",\"uri\":\"\"},"
          "{\"uri\":\"a:c\", \"blob\":\"AA==\"}",
          0},
+        /* Letters of base64 that some writers escape. */
+        {DATA("{\"contents\":[{\"uri\":\"a:b\",\"blob\":\"\\u002B\\/+/\"}]}"),
+         "{\"uri\":\"a:b\",\"blob\":\"\\u002B\\/+/\"}", 0},
         /* On several lines: on one. */
         {DATA("{\"contents\":[\r\n  {\"uri\":\"a:b\",\n\t\"text\":\"x\\ny\"}\n]}"),
          "{\"uri\":\"a:b\",\"text\":\"x\\ny\"}", 0},
@@ -321,6 +324,12 @@ static void what_is_no_resource_is_named(void **state)
          NO_RESOURCE "data.contents[0].text: expected string, got object"},
         {DATA("{\"contents\":[{\"uri\":\"a:b\",\"text\":\"x\",\"blob\":[]}]}"),
          NO_RESOURCE "data.contents[0].blob: expected string, got array"},
+        {DATA("{\"contents\":[{\"uri\":\"a:b\",\"blob\":\"AA=\"}]}"),
+         NO_RESOURCE "data.contents[0].blob: expected base64"},
+        {DATA("{\"contents\":[{\"uri\":\"a:b\",\"blob\":\"<svg/>\\n\"}]}"),
+         NO_RESOURCE "data.contents[0].blob: expected base64"},
+        {DATA("{\"contents\":[{\"uri\":\"a:b\",\"text\":\"\",\"blob\":\"-_-_\"}]}"),
+         NO_RESOURCE "data.contents[0].blob: expected base64"},
         {DATA("{\"contents\":[{\"uri\":\"a:b\",\"text\":\"x\",\"mimeType\":false}]}"),
          NO_RESOURCE "data.contents[0].mimeType: expected string, got boolean"},
     };
@@ -328,6 +337,52 @@ static void what_is_no_resource_is_named(void **state)
     (void)state;
     for (size_t i = 0; i < TW_ARRAY_SIZE(rows); i++) {
         assert_fails(rows[i].message, CALL_ERROR_BAD_RESULT, rows[i].words);
+    }
+}
+
+/* Padding, and what is no letter, is seen wherever it stands in a blob of any length. */
+static void blobs_of_any_length_are_base64(void **state)
+{
+    enum {
+        N = 5000
+    };
+    char letters[N + 1];
+
+    (void)state;
+    for (size_t n = N - 1100; n <= N; n++) {
+        /* Whole; then spoilt at one place after the other. */
+        for (int spoilt = 0; spoilt < 2; spoilt++) {
+            Text text;
+
+            memset(letters, 'A', n);
+            letters[n] = '\0';
+            letters[spoilt != 0 ? (n * 7) % (n - 2) : 0] = spoilt != 0 ? '=' : 'A';
+            text_init(&text);
+            assert_int_equal(
+                bytes_append_format(
+                    &text.out, DATA("{\"contents\":[{\"uri\":\"a:b\",\"blob\":\"%s\"}]}"), letters),
+                0);
+            text_read(&text, bytes_span(&text.out));
+            assert_int_equal(text.result.kind,
+                             n % 4 == 0 && spoilt == 0 ? CALL_RESULT_RESOURCE : CALL_RESULT_ERROR);
+            text_deinit(&text);
+        }
+    }
+    /* At the end of each part that is looked at. */
+    for (size_t at = 3; at < N - 1; at += 4) {
+        Text text;
+
+        memset(letters, 'A', N);
+        letters[N] = '\0';
+        letters[at] = '=';
+        text_init(&text);
+        assert_int_equal(
+            bytes_append_format(
+                &text.out, DATA("{\"contents\":[{\"uri\":\"a:b\",\"blob\":\"%s\"}]}"), letters),
+            0);
+        text_read(&text, bytes_span(&text.out));
+        assert_int_equal(text.result.kind, CALL_RESULT_ERROR);
+        text_deinit(&text);
     }
 }
 
@@ -427,7 +482,7 @@ static void want_of_memory_is_told(void **state)
 static void an_arena_that_is_full_is_told_wherever_it_happens(void **state)
 {
     Span message =
-        SPAN(DATA("{\"contents\":[{\"uri\":\"a:b\",\"mimeType\":null,\n\"text\":\"x\"}]}"));
+        SPAN(DATA("{\"contents\":[{\"uri\":\"a:b\",\"mimeType\":null,\n\"blob\":\"\\/AAA\"}]}"));
     size_t n_failed = 0;
     Text text;
 
@@ -468,6 +523,7 @@ int main(void)
         cmocka_unit_test(contents_are_read_as_they_are),
         cmocka_unit_test(contents_are_not_copied_and_durations_are_told),
         cmocka_unit_test(what_is_no_resource_is_named),
+        cmocka_unit_test(blobs_of_any_length_are_base64),
         cmocka_unit_test(a_failure_has_a_kind_that_suits_its_code),
         cmocka_unit_test(failures_of_our_own_look_the_same),
         cmocka_unit_test(want_of_memory_is_told),

@@ -36,7 +36,7 @@ static void text_read(Text *text, Span message)
     assert_int_equal(pipe_message_read(&text->message, &text->arena, message, NULL), 0);
     assert_int_equal(pipe_result_read(&text->result, &text->arena, &text->message, 50), 0);
     assert_int_equal(text->result.kind, CALL_RESULT_TOOL);
-    assert_int_equal(text->result.content_kinds, CALL_CONTENT_TEXT);
+    assert_int_equal(text->result.content_kinds, text->result.n_pieces > 0 ? CALL_CONTENT_TEXT : 0);
 }
 
 static Span text_content(Text *text)
@@ -190,6 +190,8 @@ static void a_tool_that_failed_says_how(void **state)
          FAILURE("HANDLER_ERROR", "it \\\"broke\\\"")},
         {"{\"type\":\"image\",\"data\":\"\"},{\"type\":\"text\",\"text\":\"b\"}", "",
          FAILURE("HANDLER_ERROR", "b")},
+        {"{\"type\":\"text\",\"text\":\"a\"},{\"type\":\"text\",\"text\":\"b\"}", "",
+         FAILURE("HANDLER_ERROR", "a\\nb")},
         {"", "", FAILURE("HANDLER_ERROR", "the tool failed")},
         {"{\"type\":\"text\",\"text\":\"b\"}", "{\"error\":{\"code\":\"A_B\"}}",
          FAILURE("A_B", "b")},
@@ -280,6 +282,7 @@ static void large_data_is_lent(void **state)
 /* ---- read ---- */
 
 #define RESULT(members) "{\"type\":\"tool_result\",\"payload\":{\"call_id\":\"1\"," members "}}"
+#define DATA(data)      RESULT("\"success\":true,\"data\":" data)
 #define TEXT(text)      "{\"type\":\"text\",\"text\":\"" text "\"}"
 
 typedef struct ReadRow {
@@ -329,6 +332,130 @@ static void data_becomes_structured_content_and_text(void **state)
     for (size_t i = 0; i < TW_ARRAY_SIZE(rows); i++) {
         assert_read(&rows[i]);
     }
+}
+
+/* The text that a result says is its structured content, character for character. */
+static void assert_speaks(Text *text, Span expected)
+{
+    JsonDoc doc;
+    JsonValue value;
+    Span spoken;
+
+    (void)text_content(text);
+    assert_int_equal(json_parse(&doc, &text->arena, text->joined.data, text->joined.n, NULL, NULL),
+                     0);
+    assert_true(json_get(json_root(&doc), SPAN("text"), &value));
+    assert_int_equal(json_string(value, &text->arena, &spoken), 0);
+    assert_true(span_equals(spoken, expected));
+}
+
+/* One message, and the kinds of what it holds; none of it is structured. */
+typedef struct ContentRow {
+    const char *message;
+    const char *content;
+    uint32_t kinds;
+} ContentRow;
+
+static void content_that_became_data_is_content_again(void **state)
+{
+    static const ContentRow rows[] = {
+        {DATA("{\"content\":[" TEXT("a\\n\\\"b") "]}"), TEXT("a\\n\\\"b"), CALL_CONTENT_TEXT},
+        {DATA("{\"content\":[" TEXT("a") "," TEXT("b") "]}"), TEXT("a") "," TEXT("b"),
+         CALL_CONTENT_TEXT},
+        {DATA("{\"content\":[{\"type\":\"image\",\"data\":\"AA==\",\"mimeType\":\"i/p\"}," TEXT(
+             "b") "]}"),
+         "{\"type\":\"image\",\"data\":\"AA==\",\"mimeType\":\"i/p\"}," TEXT("b"),
+         CALL_CONTENT_IMAGE | CALL_CONTENT_TEXT},
+        {DATA("{\"content\":[{\"type\":\"resource_link\",\"uri\":\"a:b\",\"name\":\"b\","
+              "\"icons\":[]}]}"),
+         "{\"type\":\"resource_link\",\"uri\":\"a:b\",\"name\":\"b\",\"icons\":[]}",
+         CALL_CONTENT_LINK | CALL_CONTENT_UNKNOWN},
+        {DATA("{\n  \"content\": [\r\n    " TEXT("a") ",\n    " TEXT("b") "\n  ]\n}"),
+         TEXT("a") "," TEXT("b"), CALL_CONTENT_TEXT},
+        {DATA("{\"content\":[]}"), "", 0},
+        {DATA("{\"content\":[ ]}"), "", 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(rows); i++) {
+        Text text;
+
+        text_init(&text);
+        assert_int_equal(
+            pipe_message_read(&text.message, &text.arena, span_from_str(rows[i].message), NULL), 0);
+        assert_int_equal(pipe_result_read(&text.result, &text.arena, &text.message, 50), 0);
+        assert_int_equal(text.result.kind, CALL_RESULT_TOOL);
+        assert_false(text.result.is_error);
+        assert_int_equal(text.result.structured.n, 0);
+        assert_span(text_content(&text), rows[i].content);
+        assert_int_equal(text.result.content_kinds, rows[i].kinds);
+        assert_span(text.result.meta, "{\"waited_ms\":50}");
+        text_deinit(&text);
+    }
+}
+
+static void data_that_only_looks_like_content_stays_data(void **state)
+{
+    static const char *const data[] = {
+        "{\"content\":{}}",
+        "{\"content\":\"a\"}",
+        "{\"content\":[1]}",
+        "{\"content\":[" TEXT("a") ",{\"type\":\"text\"}]}",
+        "{\"content\":[{\"type\":\"video\"}]}",
+        "{\"content\":[{\"title\":\"a page\"}]}",
+        "{\"content\":[" TEXT("a") "],\"more\":1}",
+        "{\"content\":[" TEXT("a") "],\"content\":[" TEXT("b") "]}",
+        "{\"contents\":[" TEXT("a") "]}",
+        "[" TEXT("a") "]",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(data); i++) {
+        Text text;
+        Bytes message;
+
+        text_init(&text);
+        bytes_init(&message, SIZE_MAX);
+        assert_int_equal(
+            bytes_append_format(&message, RESULT("\"success\":true,\"data\":%s"), data[i]), 0);
+        text_read(&text, bytes_span(&message));
+        assert_true(text.result.structured.n > 0);
+        assert_speaks(&text, span_from_str(data[i]));
+        bytes_deinit(&message);
+        text_deinit(&text);
+    }
+}
+
+/* From one end of the pipe to the other, not copied however large it is. */
+static void content_survives_a_relay(void **state)
+{
+    size_t n = BYTES_LEND_MIN * 3;
+    Span pieces[3] = {SPAN("{\"type\":\"image\",\"mimeType\":\"i/p\",\"data\":\""), SPAN_NULL,
+                      SPAN("\"}," TEXT("b"))};
+    char *large = malloc(n);
+    CallResult result = CALL_RESULT_TOOL_PIECES(pieces, 3);
+    Bytes whole;
+    Text text;
+
+    (void)state;
+    text_init(&text);
+    bytes_init(&whole, SIZE_MAX);
+    memset(large, 'A', n);
+    pieces[1] = span_make(large, n);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(bytes_append_span(&whole, pieces[i]), 0);
+    }
+    assert_int_equal(pipe_write_result(&text.out, &head, SPAN("1"), SPAN("t"), &result, 1), 0);
+    assert_int_equal(pipe_message_read(&text.message, &text.arena, bytes_span(&text.out), NULL), 0);
+    assert_int_equal(pipe_result_read(&text.result, &text.arena, &text.message, 50), 0);
+    assert_int_equal(text.result.n_pieces, 1);
+    assert_true(text.result.pieces[0].p > text.out.data &&
+                text.result.pieces[0].p < text.out.data + text.out.n);
+    assert_true(span_equals(text_content(&text), bytes_span(&whole)));
+    assert_int_equal(text.result.content_kinds, CALL_CONTENT_IMAGE | CALL_CONTENT_TEXT);
+    bytes_deinit(&whole);
+    text_deinit(&text);
+    free(large);
 }
 
 static void a_failure_has_code_and_message(void **state)
@@ -429,21 +556,6 @@ static void the_worst_of_texts_finds_room(void **state)
     }
 }
 
-/* The text that a result says is its structured content, character for character. */
-static void assert_speaks(Text *text, Span expected)
-{
-    JsonDoc doc;
-    JsonValue value;
-    Span spoken;
-
-    (void)text_content(text);
-    assert_int_equal(json_parse(&doc, &text->arena, text->joined.data, text->joined.n, NULL, NULL),
-                     0);
-    assert_true(json_get(json_root(&doc), SPAN("text"), &value));
-    assert_int_equal(json_string(value, &text->arena, &spoken), 0);
-    assert_true(span_equals(spoken, expected));
-}
-
 static void data_that_is_all_quotes_finds_room(void **state)
 {
     Text text;
@@ -514,6 +626,7 @@ static int read_all(void *context)
     static const char *const messages[] = {
         RESULT("\"success\":true,\"data\":{\"a\":[\n1]}"),
         RESULT("\"success\":true,\"data\":\"s\""),
+        DATA("{\"content\":[\n" TEXT("a") "]}"),
         RESULT("\"success\":false,\"error\":{\"code\":\"A\",\"message\":\"m\"}"),
     };
     Text text;
@@ -541,6 +654,7 @@ static void an_arena_that_is_full_is_told_wherever_it_happens(void **state)
         RESULT("\"success\":true,\"data\":{\"a\":[\n1]}"),
         RESULT("\"success\":true,\"data\":[1]"),
         RESULT("\"success\":true,\"data\":\"s\""),
+        DATA("{\"content\":[\n" TEXT("a") "]}"),
         RESULT("\"success\":false,\"error\":{\"code\":\"A\",\"message\":\"m\"}"),
     };
 
@@ -652,6 +766,9 @@ int main(void)
         cmocka_unit_test(a_duration_is_never_negative),
         cmocka_unit_test(large_data_is_lent),
         cmocka_unit_test(data_becomes_structured_content_and_text),
+        cmocka_unit_test(content_that_became_data_is_content_again),
+        cmocka_unit_test(data_that_only_looks_like_content_stays_data),
+        cmocka_unit_test(content_survives_a_relay),
         cmocka_unit_test(a_failure_has_code_and_message),
         cmocka_unit_test(failures_of_our_own_look_the_same),
         cmocka_unit_test(a_failure_survives_a_relay),
