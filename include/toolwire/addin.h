@@ -15,12 +15,13 @@
  * templates do not. The server's name is what the hub registers. Calls run side by side as far as
  * handlers keep them (tw_call_keep); with one_at_a_time the next handler begins when the last call
  * is answered, as applications with one UI thread need. The hub may come and go: the add-in
- * connects again, after 1, 2, 4, 8, 16 and then every 30 s. It also does, and at once, when any
- * thread has added or removed something and no call runs, since a hub asks what is offered only
- * then. Keep-alive goes on while a call is kept, but not while a handler blocks the thread of
- * tw_addin_run: a handler that works long keeps its call and answers from another thread. Messages
- * have 16 MiB each, answers also what the server's options allow; there is no limit of the rate but
- * one that they name.
+ * connects again, after 1, 2, 4, 8, 16 and then every 30 s. When any thread has added or removed
+ * something, the hub learns it from a second connection, since it asks each one only once; that
+ * takes over, and the first is closed when its calls have ended. No call is lost by it, and the
+ * state stays CONNECTED. Keep-alive goes on while a call is kept, but not while a handler blocks
+ * the thread of tw_addin_run: a handler that works long keeps its call and answers from another
+ * thread. Messages have 16 MiB each, answers also what the server's options allow; there is no
+ * limit of the rate but one that they name.
  */
 #pragma once
 

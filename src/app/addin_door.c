@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "app/addin_renewal.h"
 #include "app/addin_session.h"
 #include "base/alloc.h"
 #include "base/error.h"
@@ -15,17 +16,20 @@
 #include "io/unix_socket.h"
 
 struct AddinDoor {
-    AddinSession session;
+    AddinSession sessions[2];
+    AddinSession *session; /* one of them: the connection */
+    AddinRenewal renewal;  /* the other one is to follow it */
     AddinState state;
+    RouterLimits limits;
+    RouterQuota quota;
+    IoLoop *loop;
+    Router *router;
     PipeBackoff backoff;
     RouterListener listener;
     bool is_listening;
-    bool has_changed; /* what the hub was told is no longer true */
-    bool is_renewing; /* for that reason the connection ends */
     bool is_draining;
-    bool is_cancelling; /* the drain is over */
-    bool is_closed;     /* the owner was told */
-    bool is_marked;     /* once more */
+    bool is_closed; /* the owner was told */
+    bool is_marked; /* once more */
     IoTimer *timer;
     IoBeforeWait *settle;
     int64_t timer_ms; /* what the timer is set to */
@@ -54,7 +58,7 @@ static void door_wait(AddinDoor *door, Span why)
 {
     int64_t wait_ms = pipe_backoff_next(&door->backoff);
 
-    door->retry_ms = io_loop_now_ms(door->session.loop) + wait_ms;
+    door->retry_ms = io_loop_now_ms(door->loop) + wait_ms;
     door_enter(door, ADDIN_WAITING, why, wait_ms);
 }
 
@@ -91,32 +95,39 @@ static int door_dial(const AddinDoor *door, int *ret_fd, Diag *reterr_diag)
     return 0;
 }
 
+/* 0, a negative errno; the Diag says more. */
+static int door_open_session(const AddinDoor *door, AddinSession *session, Diag *reterr_diag)
+{
+    int fd = -1;
+    int r = door_dial(door, &fd, reterr_diag);
+
+    if (r != 0) {
+        return r;
+    }
+    r = addin_session_open(session, fd);
+    if (r != 0) {
+        io_fd_close(fd);
+        return diag_set(reterr_diag, r, "%s", io_error_text(-r));
+    }
+    return 0;
+}
+
 static void door_connect(AddinDoor *door)
 {
     Diag diag = DIAG_NULL;
-    int fd = -1;
-    int r;
 
     door_enter(door, ADDIN_CONNECTING, SPAN_NULL, 0);
     if (door->is_draining) {
         door_stop(door);
         return;
     }
-    r = door_dial(door, &fd, &diag);
-    if (r == 0) {
-        r = addin_session_open(&door->session, fd);
-        if (r != 0) {
-            io_fd_close(fd);
-            (void)diag_set(&diag, r, "%s", io_error_text(-r));
-        }
-    }
-    if (r != 0) {
+    if (door_open_session(door, door->session, &diag) != 0) {
         door_wait(door, span_from_str(diag.message));
         return;
     }
+    router_quota_init(&door->quota, &door->limits, io_loop_now_ms(door->loop));
     pipe_backoff_reset(&door->backoff);
-    /* The hub asks anew. */
-    door->has_changed = false;
+    addin_renewal_end(&door->renewal);
     door_enter(door, ADDIN_CONNECTED, SPAN_NULL, 0);
 }
 
@@ -124,73 +135,97 @@ static void door_connect(AddinDoor *door)
 
 static void door_drain(AddinDoor *door, int64_t now_ms)
 {
-    AddinSession *s = &door->session;
+    bool is_late = now_ms >= door->drain_end_ms;
+    size_t n_late = 0;
 
-    if (!s->is_draining) {
-        addin_session_drain(s);
-    }
-    if (now_ms >= door->drain_end_ms && !door->is_cancelling) {
-        size_t n = pipe_addin_running(s->pipe) + s->n_to_run;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(door->sessions); i++) {
+        AddinSession *s = &door->sessions[i];
 
-        door->is_cancelling = true;
-        if (n > 0) {
-            logsink_write(door->log, LOGSINK_LEVEL_WARN, "addin",
-                          "%zu calls did not end in time and are cancelled", n);
+        if (s->state != ADDIN_SESSION_OPEN) {
+            continue;
         }
-        addin_session_end(s, SPAN_NULL);
-    } else if (addin_session_is_idle(s)) {
-        addin_session_end(s, SPAN_NULL);
+        if (!s->is_draining) {
+            addin_session_drain(s);
+        }
+        if (is_late || addin_session_is_idle(s)) {
+            n_late += pipe_addin_running(s->pipe) + s->n_to_run;
+            addin_session_end(s, SPAN_NULL);
+        }
+    }
+    if (n_late > 0) {
+        logsink_write(door->log, LOGSINK_LEVEL_WARN, "addin",
+                      "%zu calls did not end in time and are cancelled", n_late);
     }
 }
 
-/* The connection stands: must it end? */
-static void door_settle_open(AddinDoor *door, int64_t now_ms)
+/* The connection stands: must another one follow it? */
+static void door_renew(AddinDoor *door, int64_t now_ms)
 {
-    AddinSession *s = &door->session;
+    AddinRenewal *renewal = &door->renewal;
+    AddinSession *to = &door->sessions[door->session == &door->sessions[0] ? 1 : 0];
+    Diag diag = DIAG_NULL;
 
-    if (door->is_draining) {
-        door_drain(door, now_ms);
-    } else if (door->has_changed && !s->has_listed) {
-        door->has_changed = false; /* nobody has been told otherwise */
-    } else if (door->has_changed && !s->is_over && addin_session_is_idle(s)) {
-        door->is_renewing = true;
-        addin_session_end(s, SPAN("what is offered has changed"));
+    if (addin_renewal_is_due(renewal, door->session, now_ms)) {
+        if (door_open_session(door, to, &diag) == 0) {
+            addin_renewal_begin(renewal, door->session, to, now_ms);
+        } else {
+            addin_renewal_fail(renewal, now_ms);
+        }
     }
+    addin_renewal_advance(renewal, now_ms);
 }
 
-/* The connection has ended. */
+/* The connection has ended, and there is no other. */
 static void door_settle_closed(AddinDoor *door)
 {
-    bool is_renewing = door->is_renewing;
-
-    door->is_renewing = false;
-    if (!door->is_draining) {
-        door_enter(door, ADDIN_DISCONNECTED, span_from_str(door->session.why), 0);
-    }
     if (door->is_draining) {
         door_stop(door);
-    } else if (is_renewing) {
-        door_connect(door);
+        return;
+    }
+    door_enter(door, ADDIN_DISCONNECTED, span_from_str(door->session->why), 0);
+    if (door->is_draining) {
+        door_stop(door);
     } else {
         door_wait(door, SPAN_NULL);
     }
 }
 
-static void door_settle_connected(AddinDoor *door, int64_t now_ms)
+static void door_finish(AddinDoor *door, int64_t now_ms)
 {
-    AddinSession *s = &door->session;
+    AddinRenewal *renewal = &door->renewal;
 
-    addin_session_settle(s, now_ms);
-    if (s->state == ADDIN_SESSION_OPEN) {
-        door_settle_open(door, now_ms);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(door->sessions); i++) {
+        AddinSession *s = &door->sessions[i];
+
+        if (door->is_draining && now_ms >= door->drain_end_ms) {
+            s->is_lost = true; /* there is no time left for what the hub has not read */
+        }
+        addin_session_finish(s, now_ms);
     }
-    if (door->is_draining && now_ms >= door->drain_end_ms) {
-        s->is_lost = true; /* there is no time left for what the hub has not read */
+    if (renewal->to != NULL && renewal->to->state == ADDIN_SESSION_CLOSED) {
+        addin_renewal_fail(renewal, now_ms);
     }
-    addin_session_finish(s, now_ms);
-    if (s->state == ADDIN_SESSION_CLOSED) {
+    if (renewal->to != NULL && door->session->state == ADDIN_SESSION_CLOSED) {
+        door->session = renewal->to;
+        addin_renewal_end(renewal);
+        door->is_marked = true; /* calls may have waited for the end of the old one */
+    }
+    if (door->session->state == ADDIN_SESSION_CLOSED) {
         door_settle_closed(door);
     }
+}
+
+static void door_settle_connected(AddinDoor *door, int64_t now_ms)
+{
+    for (size_t i = 0; i < TW_ARRAY_SIZE(door->sessions); i++) {
+        addin_session_settle(&door->sessions[i], now_ms);
+    }
+    if (door->is_draining) {
+        door_drain(door, now_ms);
+    } else {
+        door_renew(door, now_ms);
+    }
+    door_finish(door, now_ms);
 }
 
 static void door_settle_state(AddinDoor *door, int64_t now_ms)
@@ -213,14 +248,21 @@ static void door_settle_state(AddinDoor *door, int64_t now_ms)
     }
 }
 
+static int64_t min_ms(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 static void door_schedule(AddinDoor *door)
 {
-    int64_t due_ms =
-        door->state == ADDIN_WAITING ? door->retry_ms : addin_session_deadline(&door->session);
+    int64_t due_ms = door->state == ADDIN_WAITING ? door->retry_ms : INT64_MAX;
 
-    if (door->is_draining && door->drain_end_ms < due_ms) {
-        due_ms = door->drain_end_ms;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(door->sessions); i++) {
+        due_ms = min_ms(due_ms, addin_session_deadline(&door->sessions[i]));
     }
+    due_ms =
+        min_ms(due_ms, door->is_draining ? door->drain_end_ms
+                                         : addin_renewal_deadline(&door->renewal, door->session));
     /* Moving a timer costs more than a message: one that fires too early is set again then. */
     if (due_ms < door->timer_ms) {
         door->timer_ms = due_ms;
@@ -235,7 +277,7 @@ static void door_on_settle(void *context)
 
     do {
         door->is_marked = false;
-        door_settle_state(door, io_loop_now_ms(door->session.loop));
+        door_settle_state(door, io_loop_now_ms(door->loop));
     } while (door->is_marked);
     if (door->state != ADDIN_STOPPED) {
         door_schedule(door);
@@ -259,8 +301,11 @@ static void door_on_changed(RouterListener *listener, RouterKind kind)
 {
     AddinDoor *door = (AddinDoor *)(void *)((char *)listener - offsetof(AddinDoor, listener));
 
-    if (kind == ROUTER_TOOL || kind == ROUTER_RESOURCE) {
-        door->has_changed = true;
+    if (kind != ROUTER_TOOL && kind != ROUTER_RESOURCE) {
+        return;
+    }
+    for (size_t i = 0; i < TW_ARRAY_SIZE(door->sessions); i++) {
+        door->sessions[i].is_stale = door->sessions[i].has_listed;
     }
 }
 
@@ -272,26 +317,44 @@ static int64_t door_time(int64_t ms, int64_t otherwise)
     return ms <= 0 ? otherwise : ms < LIMIT_TIME_MS ? ms : LIMIT_TIME_MS;
 }
 
-static void door_configure(AddinDoor *door, const AddinDoorConfig *config)
+static void door_configure_session(AddinDoor *door, AddinSession *s, const AddinDoorConfig *config)
 {
-    AddinSession *s = &door->session;
-
     s->loop = config->loop;
     s->router = config->router;
     s->log = config->log;
     s->max_bytes = config->max_bytes;
+    s->quota = &door->quota;
+    s->max_running = door->limits.max_in_flight;
     s->ping_interval_ms = door_time(config->ping_interval_ms, LIMIT_PIPE_PING_MS);
     s->pong_timeout_ms = door_time(config->pong_timeout_ms, LIMIT_PIPE_PONG_MS);
+}
+
+/* Calls beyond max_in_flight wait in the session; the router need not refuse any. */
+static void door_set_limits(AddinDoor *door, const AddinDoorConfig *config)
+{
+    RouterLimits *limits = &door->limits;
+
     if (config->limits != NULL) {
-        s->limits = *config->limits;
+        *limits = *config->limits;
     }
-    s->limits.rate_off =
-        s->limits.rate_off || (s->limits.rate_burst == 0 && s->limits.rate_per_s == 0);
-    s->max_running = config->one_at_a_time          ? 1
-                     : s->limits.max_in_flight != 0 ? s->limits.max_in_flight
-                                                    : LIMIT_PIPE_CALLS;
-    /* Calls beyond it wait in the session; the router need not refuse any. */
-    s->limits.max_in_flight = (uint32_t)s->max_running;
+    limits->rate_off = limits->rate_off || (limits->rate_burst == 0 && limits->rate_per_s == 0);
+    limits->max_in_flight = config->one_at_a_time        ? 1
+                            : limits->max_in_flight != 0 ? limits->max_in_flight
+                                                         : LIMIT_PIPE_CALLS;
+}
+
+static void door_configure(AddinDoor *door, const AddinDoorConfig *config)
+{
+    int64_t retry_ms = door_time(config->retry_ms, LIMIT_PIPE_RETRY_MS);
+    int64_t retry_max_ms = door_time(config->retry_max_ms, LIMIT_PIPE_RETRY_MAX_MS);
+
+    door_set_limits(door, config);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(door->sessions); i++) {
+        door_configure_session(door, &door->sessions[i], config);
+    }
+    door->session = &door->sessions[0];
+    door->loop = config->loop;
+    door->router = config->router;
     door->state = ADDIN_CONNECTING;
     door->listener = (RouterListener){.changed = door_on_changed};
     door->timer_ms = INT64_MAX;
@@ -300,8 +363,8 @@ static void door_configure(AddinDoor *door, const AddinDoorConfig *config)
     door->changed = config->changed;
     door->closed = config->closed;
     door->context = config->context;
-    pipe_backoff_init(&door->backoff, door_time(config->retry_ms, LIMIT_PIPE_RETRY_MS),
-                      door_time(config->retry_max_ms, LIMIT_PIPE_RETRY_MAX_MS));
+    pipe_backoff_init(&door->backoff, retry_ms, retry_max_ms);
+    addin_renewal_init(&door->renewal, retry_ms, retry_max_ms);
 }
 
 static int door_copy(char **ret, const char *text)
@@ -319,8 +382,11 @@ static int door_copy(char **ret, const char *text)
 
 static int door_open(AddinDoor *door, const AddinDoorConfig *config)
 {
-    int r = addin_session_init(&door->session);
+    int r = 0;
 
+    for (size_t i = 0; i < TW_ARRAY_SIZE(door->sessions) && r == 0; i++) {
+        r = addin_session_init(&door->sessions[i]);
+    }
     if (r == 0) {
         r = door_copy(&door->path, config->path);
     }
@@ -333,7 +399,9 @@ static int door_open(AddinDoor *door, const AddinDoorConfig *config)
     if (r == 0) {
         r = io_before_wait_new(&door->settle, config->loop, door_on_settle, door);
     }
-    door->session.name = door->name;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(door->sessions); i++) {
+        door->sessions[i].name = door->name;
+    }
     return err_pass(r);
 }
 
@@ -363,9 +431,11 @@ AddinDoor *addin_door_free(AddinDoor *door)
         return NULL;
     }
     if (door->is_listening) {
-        router_unlisten(door->session.router, &door->listener);
+        router_unlisten(door->router, &door->listener);
     }
-    addin_session_deinit(&door->session);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(door->sessions); i++) {
+        addin_session_deinit(&door->sessions[i]);
+    }
     door->settle = io_before_wait_free(door->settle);
     door->timer = io_timer_free(door->timer);
     door->path = mem_free(door->path);
@@ -378,7 +448,7 @@ void addin_door_shutdown(AddinDoor *door)
     if (!door->is_draining) {
         door->is_draining = true;
         door->is_marked = true;
-        door->drain_end_ms = io_loop_now_ms(door->session.loop) + door->drain_ms;
+        door->drain_end_ms = io_loop_now_ms(door->loop) + door->drain_ms;
     }
 }
 

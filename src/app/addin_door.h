@@ -8,12 +8,13 @@
  * breaks the protocol, or leaves more than LIMIT_OUTPUT_PAUSE_BYTES of answers unread for longer
  * than the pong timeout, is left, and told why as far as that can be. Pings are answered while
  * calls run. Calls of a hub that has gone are cancelled: nobody can be told how they ended. When
- * the tools or resources of the router change after the hub has asked for them, the connection is
- * made anew at once, as soon as no call runs, since the hub asks only then: DISCONNECTED,
- * CONNECTING, without waiting. A hub that is neither this user's nor root's is not talked to. On
- * shutdown no new call is taken (one that comes is refused), those in flight and those that wait
- * get drain_ms to finish, are cancelled then, and `closed` is called. Keeps the loop running until
- * then. Thread: loop.
+ * the tools or resources of the router change after the hub has asked for them, a second connection
+ * is made, since a hub asks each one once, and takes over without the loss of a call
+ * (addin_renewal.h). The state stays CONNECTED, and both connections together keep to the limits,
+ * and to one_at_a_time. A hub that never asks is not bothered. A hub that is neither this user's
+ * nor root's is not talked to. On shutdown no new call is taken (one that comes is refused), those
+ * in flight and those that wait get drain_ms to finish, are cancelled then, and `closed` is called.
+ * Keeps the loop running until then. Thread: loop.
  */
 #pragma once
 

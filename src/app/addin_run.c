@@ -73,12 +73,15 @@ static int run_watch_signals(AddinRun *run)
 static int run_add_tools(AddinRun *run, Diag *reterr_diag)
 {
     const AddinRunOptions *options = run->options;
-    int r = sources_init(&run->sources, run->hub, &run->config, options->diagnostics, options->log,
-                         reterr_diag);
+    int r = sources_init(
+        &run->sources, run->hub, &run->config,
+        (SourcesWith){.diagnostics = options->diagnostics, .toolkit = options->toolkit},
+        options->log, reterr_diag);
 
-    return r == SOURCES_E_TOOLS    ? ADDIN_RUN_E_TOOLS
-           : r == SOURCES_E_PARENT ? ADDIN_RUN_E_PARENT
-                                   : err_pass(r);
+    return r == SOURCES_E_TOOLS       ? ADDIN_RUN_E_TOOLS
+           : r == SOURCES_E_PARENT    ? ADDIN_RUN_E_PARENT
+           : r == SOURCES_E_TEMPLATES ? ADDIN_RUN_E_TEMPLATES
+                                      : err_pass(r);
 }
 
 static int run_open_door(AddinRun *run)

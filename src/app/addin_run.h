@@ -15,11 +15,13 @@
 enum {
     ADDIN_RUN_E_TOOLS = 1, /* the tools cannot be offered; the Diag says why */
     ADDIN_RUN_E_PARENT,    /* nor those of a parent that the configuration names */
+    ADDIN_RUN_E_TEMPLATES, /* a folder of templates, or write_root, cannot be used */
 };
 
 typedef struct AddinRunOptions {
     const Config *config; /* its `pipe` is a hub's, and not used */
     bool diagnostics;     /* offer echo, sleep and fail, too */
+    bool toolkit;         /* offer the template tools, too */
     const char *path;     /* the rest as in AddinDoorConfig */
     const char *name;
     bool one_at_a_time;

@@ -57,6 +57,7 @@ static int session_list(void *context, Bytes *out)
     int r;
 
     s->has_listed = true;
+    s->is_stale = false;
     json_writer_init(&writer, out, JSON_STYLE_COMPACT);
     json_write_object(&writer);
     json_write_key(&writer, SPAN("name"));
@@ -108,7 +109,24 @@ static void session_run(AddinSession *s, Call *call)
         return;
     }
     s->n_to_run -= s->is_draining ? 1 : 0;
-    router_dispatch(s->router, &s->quota, call);
+    router_dispatch(s->router, s->quota, call);
+}
+
+/* What the other connection does not use. */
+static void session_set_room(AddinSession *s)
+{
+    const AddinSession *other = s->other;
+    size_t n_others = other != NULL && other->pipe != NULL ? pipe_addin_running(other->pipe) : 0;
+    bool is_held = other != NULL && s->is_heir && s->max_running == 1;
+
+    pipe_addin_set_max_running(
+        s->pipe, is_held || n_others >= s->max_running ? 0 : s->max_running - n_others);
+}
+
+static Call *session_next(AddinSession *s)
+{
+    session_set_room(s);
+    return pipe_addin_next(s->pipe);
 }
 
 /* Takes what may run now. The first one in any case if a message was received: its call borrows
@@ -123,7 +141,7 @@ static void session_take(AddinSession *s, bool has_received)
     }
     s->is_taking = true;
     while ((has_received || !session_is_behind(s)) && session_is_open(s) &&
-           (call = pipe_addin_next(s->pipe)) != NULL) {
+           (call = session_next(s)) != NULL) {
         has_received = false;
         session_run(s, call);
     }
@@ -172,6 +190,7 @@ static void session_on_message(void *context, Span message)
     if (!session_is_open(s)) {
         return;
     }
+    session_set_room(s);
     r = pipe_addin_receive(s->pipe, message, s->touched_ms);
     if (r == 0) {
         session_take(s, true);
@@ -295,12 +314,12 @@ int addin_session_open(AddinSession *s, int fd)
         s->pipe = pipe_addin_free(s->pipe);
         return err_pass(r);
     }
-    router_quota_init(&s->quota, &s->limits, now_ms);
     s->state = ADDIN_SESSION_OPEN;
     s->is_over = false;
     s->is_lost = false;
     s->is_due = false;
     s->has_listed = false;
+    s->is_stale = false;
     s->touched_ms = now_ms;
     s->why[0] = '\0';
     return 0;
@@ -327,6 +346,21 @@ bool addin_session_is_idle(const AddinSession *s)
     size_t n_to_run = s->is_draining ? s->n_to_run : pipe_addin_waiting(s->pipe);
 
     return pipe_addin_running(s->pipe) == 0 && n_to_run == 0 && pipe_link_pending(&s->link) == 0;
+}
+
+bool addin_session_ping(AddinSession *s, int64_t now_ms)
+{
+    bool is_sent = session_is_open(s) && pipe_addin_ping(s->pipe, now_ms);
+
+    if (is_sent) {
+        pipe_link_flush(&s->link);
+    }
+    return is_sent;
+}
+
+bool addin_session_is_ponged(const AddinSession *s)
+{
+    return session_is_open(s) && pipe_addin_is_ponged(s->pipe);
 }
 
 /* ---- between events ---- */
@@ -364,6 +398,7 @@ void addin_session_settle(AddinSession *s, int64_t now_ms)
     if (!session_is_open(s)) {
         return;
     }
+    session_take(s, false); /* the other connection may have made room */
     session_settle_pings(s, now_ms);
     if (pipe_addin_error(s->pipe) != 0) {
         session_end_with(s, pipe_addin_error(s->pipe));

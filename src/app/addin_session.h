@@ -10,7 +10,9 @@
  * before it, as every answer is; and since pongs are not read either, a hub that leaves its answers
  * lying for longer than the pong timeout counts as dead. Calls that run by then always find room
  * for their answers: what waits is bounded by their number times the limit of a message.
- * Thread: loop. */
+ *
+ * Two of them may hand over (addin_renewal.h): what the heir is asked is served at once, or, if
+ * calls run one after the other, when the other one has gone. Thread: loop. */
 #pragma once
 
 #include "base/hash.h"
@@ -42,7 +44,7 @@ typedef struct AddinSession {
     IoLoop *loop;
     Router *router;
     const char *name;
-    RouterLimits limits;
+    RouterQuota *quota;
     size_t max_running;
     uint32_t max_bytes;
     int64_t ping_interval_ms;
@@ -55,12 +57,14 @@ typedef struct AddinSession {
     PipeSource source;
     HashSeed seeds[2]; /* of ids, and of the table of calls */
     uint64_t n_ids;
-    RouterQuota quota;
+    struct AddinSession *other; /* during a hand-over: both together run max_running calls */
+    bool is_heir;               /* of the two the one that follows the other */
     bool is_taking;
     bool is_over;    /* OPEN, but it ends with the next finish */
     bool is_lost;    /* nobody reads any more */
     bool is_due;     /* a ping or its answer, in the next turn */
     bool has_listed; /* the hub has asked what is offered */
+    bool is_stale;   /* what it was told is no longer true */
     bool is_draining;
     size_t n_to_run;     /* draining: calls that waited when it began */
     int64_t close_by_ms; /* ENDING */
@@ -88,7 +92,12 @@ void addin_session_drain(AddinSession *s);
 /* Neither runs a call nor does one wait that is to be run, and all answers have left. */
 bool addin_session_is_idle(const AddinSession *s);
 
-/* Once a turn, before the loop waits: pings that are due, output. */
+/* A ping besides those of the keep-alive, which leaves at once; as pipe_addin_ping, and false if it
+ * is not OPEN, or ends. */
+bool addin_session_ping(AddinSession *s, int64_t now_ms);
+bool addin_session_is_ponged(const AddinSession *s);
+
+/* Once a turn, before the loop waits: calls that may run now, pings that are due, output. */
 void addin_session_settle(AddinSession *s, int64_t now_ms);
 
 /* After it: goes on with an end that has begun, up to CLOSED. */

@@ -20,7 +20,8 @@
 #define CONFIG_MAX_INDEX ((size_t)18 * 1024 * 1024)
 #define CONFIG_PATH_MAX  4096
 
-static const char *const config_keys[] = {"tools", "call_socket", "pipe", "limits"};
+static const char *const config_keys[] = {"tools",     "call_socket", "pipe",
+                                          "templates", "write_root",  "limits"};
 static const char *const config_call_socket_keys[] = {"connect", "schema"};
 
 /* ---- errors ---- */
@@ -169,6 +170,11 @@ static int config_read_root(const ConfigReader *reader, JsonValue root)
             r = config_read_call_socket(reader, it.value);
         } else if (json_string_equals(it.key, SPAN("pipe"))) {
             r = config_read_pipe(reader, it.value);
+        } else if (json_string_equals(it.key, SPAN("templates"))) {
+            r = config_read_templates(reader, it.value);
+        } else if (json_string_equals(it.key, SPAN("write_root"))) {
+            r = config_place(reader, it.value, "write_root",
+                             config_read_path(reader, it.value, &reader->config->write_root));
         } else {
             Span name;
 
@@ -233,6 +239,8 @@ void config_deinit(Config *config)
     config->call_socket_schema = mem_free(config->call_socket_schema);
     config->pipe.name = mem_free(config->pipe.name);
     config->pipe.tools = mem_free(config->pipe.tools);
+    config_free_templates(config);
+    config->write_root = mem_free(config->write_root);
     *config = CONFIG_NULL;
 }
 

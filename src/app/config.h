@@ -4,12 +4,15 @@
  *       "call_socket": { "connect": "parent.sock", "schema": "parent.json" },
  *       "pipe": { "name": "RevitOrchestrator", "tools": "revit-tools.json",
  *                 "ping_interval_ms": 30000, "pong_timeout_ms": 10000 },
+ *       "templates": [ "templates", "/srv/templates" ],
+ *       "write_root": "projects",
  *       "limits": { "rate_burst": 1000, "rate_per_s": 100, "max_in_flight": 128,
  *                   "call_timeout_ms": 30000 } }
  *
- * "pipe": "NAME" is short for { "name": "NAME" }. Strings may hold ${NAME} and ${NAME:-default}. An
- * unknown key is an error that names the nearest known one; every error names file, line and field.
- * Relative paths are taken from the file's folder. Thread: any, one at a time.
+ * "pipe": "NAME" is short for { "name": "NAME" }, "templates": "DIR" for [ "DIR" ]. Strings may
+ * hold ${NAME} and ${NAME:-default}. An unknown key is an error that names the nearest known one;
+ * every error names file, line and field. Relative paths are taken from the file's folder. Thread:
+ * any, one at a time.
  */
 #pragma once
 
@@ -45,6 +48,8 @@ typedef struct Config {
     char *call_socket;        /* a parent's socket, or NULL */
     char *call_socket_schema; /* and its schema file; both or neither */
     ConfigPipe pipe;
+    char **templates; /* folders of templates, NULL-terminated; NULL: none */
+    char *write_root; /* where files may be written by tools, or NULL: nowhere */
     RouterLimits limits;
     size_t max_request_bytes; /* 0: the default, as in all below */
     size_t max_response_bytes;

@@ -64,3 +64,5 @@ int config_read_number(const ConfigReader *reader, ConfigGroup group, Span name,
 
 int config_read_limits(const ConfigReader *reader, JsonValue limits);
 int config_read_pipe(const ConfigReader *reader, JsonValue pipe);
+int config_read_templates(const ConfigReader *reader, JsonValue templates);
+void config_free_templates(Config *config);

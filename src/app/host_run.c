@@ -64,13 +64,16 @@ static int run_watch_signals(HostRun *run)
 static int run_add_tools(HostRun *run, Diag *reterr_diag)
 {
     const HostRunOptions *options = run->options;
-    int r = sources_init(&run->sources, run->hub, options->config, options->diagnostics,
-                         options->log, reterr_diag);
+    int r = sources_init(
+        &run->sources, run->hub, options->config,
+        (SourcesWith){.diagnostics = options->diagnostics, .toolkit = options->toolkit},
+        options->log, reterr_diag);
 
-    return r == SOURCES_E_TOOLS    ? HOST_RUN_E_TOOLS
-           : r == SOURCES_E_PARENT ? HOST_RUN_E_PARENT
-           : r == SOURCES_E_PIPE   ? HOST_RUN_E_PIPE
-                                   : err_pass(r);
+    return r == SOURCES_E_TOOLS       ? HOST_RUN_E_TOOLS
+           : r == SOURCES_E_PARENT    ? HOST_RUN_E_PARENT
+           : r == SOURCES_E_TEMPLATES ? HOST_RUN_E_TEMPLATES
+           : r == SOURCES_E_PIPE      ? HOST_RUN_E_PIPE
+                                      : err_pass(r);
 }
 
 static int run_open_host(HostRun *run, Diag *reterr_diag)

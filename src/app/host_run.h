@@ -12,12 +12,14 @@ enum {
     HOST_RUN_E_TOOLS = 1, /* the tools cannot be offered; the Diag says why */
     HOST_RUN_E_PARENT,    /* nor those of a parent of our own */
     HOST_RUN_E_PIPE,      /* the pipe cannot be there, or another live process has it */
+    HOST_RUN_E_TEMPLATES, /* a folder of templates, or write_root, cannot be used */
     HOST_RUN_E_PLACE,     /* socket or schema cannot be there, or a live parent has it */
 };
 
 typedef struct HostRunOptions {
     const Config *config;
     bool diagnostics; /* offer echo, sleep and fail, too */
+    bool toolkit;     /* offer the template tools, too */
     const char *socket_path;
     const char *schema_path;
     const LogSink *log;

@@ -49,6 +49,7 @@ struct McpDoor {
     bool lists_change;
     bool expects_tools;
     bool expects_resources;
+    bool expects_prompts;
     bool paused; /* the client does not read: lines wait in the reader */
     bool input_ended;
     bool is_wide; /* a long message has come: the pipe was widened */
@@ -108,7 +109,7 @@ static McpOffer door_offer(void *context)
         .tools = door->expects_tools || router_count(router, ROUTER_TOOL) > 0,
         .resources = door->expects_resources || router_count(router, ROUTER_RESOURCE) > 0 ||
                      router_count(router, ROUTER_TEMPLATE) > 0,
-        .prompts = router_count(router, ROUTER_PROMPT) > 0,
+        .prompts = door->expects_prompts || router_count(router, ROUTER_PROMPT) > 0,
         .completions = router_has_completions(router),
         .logging = door->logging,
         .lists_change = door->lists_change,
@@ -552,6 +553,7 @@ int mcp_door_new(McpDoor **ret, const McpDoorConfig *config)
         .lists_change = config->lists_change,
         .expects_tools = config->expects_tools,
         .expects_resources = config->expects_resources,
+        .expects_prompts = config->expects_prompts,
         .drain_ms = config->drain_ms <= 0              ? LIMIT_DRAIN_MS
                     : config->drain_ms > LIMIT_TIME_MS ? LIMIT_TIME_MS
                                                        : config->drain_ms,

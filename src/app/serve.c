@@ -72,16 +72,23 @@ static void serve_on_end(void *context)
     io_loop_stop(hub_loop(serve->hub));
 }
 
+static SourcesWith serve_with(const Serve *serve)
+{
+    return (SourcesWith){.diagnostics = serve->options->diagnostics,
+                         .toolkit = serve->options->toolkit};
+}
+
 static int serve_add_tools(Serve *serve, Diag *reterr_diag)
 {
     const ServeOptions *options = serve->options;
-    int r = sources_init(&serve->sources, serve->hub, options->config, options->diagnostics,
+    int r = sources_init(&serve->sources, serve->hub, options->config, serve_with(serve),
                          options->log, reterr_diag);
 
-    return r == SOURCES_E_TOOLS    ? SERVE_E_TOOLS
-           : r == SOURCES_E_PARENT ? SERVE_E_PARENT
-           : r == SOURCES_E_PIPE   ? SERVE_E_PIPE
-                                   : err_pass(r);
+    return r == SOURCES_E_TOOLS       ? SERVE_E_TOOLS
+           : r == SOURCES_E_PARENT    ? SERVE_E_PARENT
+           : r == SOURCES_E_PIPE      ? SERVE_E_PIPE
+           : r == SOURCES_E_TEMPLATES ? SERVE_E_TEMPLATES
+                                      : err_pass(r);
 }
 
 static int serve_open_door(Serve *serve)
@@ -104,9 +111,10 @@ static int serve_open_door(Serve *serve)
             .limits = &config->limits,
             .sealer = hub_sealer(serve->hub),
             .logging = false,
-            .lists_change = sources_change(config),
-            .expects_tools = sources_change(config),
+            .lists_change = sources_change(config, serve_with(serve)),
+            .expects_tools = sources_bring_tools(config),
             .expects_resources = sources_bring_resources(config),
+            .expects_prompts = serve->options->toolkit,
             .in_fd = in_fd,
             .out_fd = out_fd,
             .max_request_bytes = config->max_request_bytes,

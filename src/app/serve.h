@@ -13,11 +13,13 @@ enum {
     SERVE_E_TOOLS = 1, /* the tools cannot be offered; the Diag says why */
     SERVE_E_PARENT,    /* nor those of the parent at call_socket */
     SERVE_E_PIPE,      /* the pipe cannot be there, or another live process has it */
+    SERVE_E_TEMPLATES, /* a folder of templates, or write_root, cannot be used */
 };
 
 typedef struct ServeOptions {
     const Config *config;
     bool diagnostics;            /* offer echo, sleep and fail, too */
+    bool toolkit;                /* offer the templates, too */
     const McpIdentity *identity; /* NULL: "toolwire" */
     const LogSink *log;
 } ServeOptions;

@@ -50,7 +50,23 @@ static int sources_add_pipe(Sources *sources, Hub *hub, const Config *config, co
                                  : err_pass(r);
 }
 
-int sources_init(Sources *sources, Hub *hub, const Config *config, bool diagnostics,
+static int sources_add_templates(Sources *sources, Hub *hub, const Config *config,
+                                 const LogSink *log, Diag *reterr_diag)
+{
+    int r = templates_new(&sources->templates,
+                          &(TemplatesConfig){.router = hub_router(hub),
+                                             .loop = hub_loop(hub),
+                                             .log = log,
+                                             .folders = (const char *const *)config->templates,
+                                             .write_root = config->write_root},
+                          reterr_diag);
+
+    return r == TEMPLATES_E_FOLDER   ? SOURCES_E_TEMPLATES
+           : r == TEMPLATES_E_EXISTS ? SOURCES_E_TOOLS
+                                     : err_pass(r);
+}
+
+int sources_init(Sources *sources, Hub *hub, const Config *config, SourcesWith with,
                  const LogSink *log, Diag *reterr_diag)
 {
     int r = 0;
@@ -59,7 +75,7 @@ int sources_init(Sources *sources, Hub *hub, const Config *config, bool diagnost
     if (config->tools != NULL) {
         r = sources_add_exec(sources, hub, config, log, reterr_diag);
     }
-    if (r == 0 && diagnostics) {
+    if (r == 0 && with.diagnostics) {
         r = diagnostics_new(&sources->diagnostics, hub_router(hub), hub_loop(hub));
         if (r == -EEXIST) {
             return diag_set(reterr_diag, SOURCES_E_TOOLS,
@@ -67,6 +83,9 @@ int sources_init(Sources *sources, Hub *hub, const Config *config, bool diagnost
                             config->tools);
         }
         r = err_pass(r);
+    }
+    if (r == 0 && with.toolkit) {
+        r = sources_add_templates(sources, hub, config, log, reterr_diag);
     }
     /* Last: where a name is taken, the words are about the parent's file. */
     if (r == 0 && config->call_socket != NULL) {
@@ -79,9 +98,14 @@ int sources_init(Sources *sources, Hub *hub, const Config *config, bool diagnost
     return r;
 }
 
-bool sources_change(const Config *config)
+bool sources_bring_tools(const Config *config)
 {
     return config->call_socket != NULL || config->pipe.name != NULL;
+}
+
+bool sources_change(const Config *config, SourcesWith with)
+{
+    return with.toolkit || sources_bring_tools(config);
 }
 
 bool sources_bring_resources(const Config *config)
@@ -93,6 +117,7 @@ void sources_end(Sources *sources)
 {
     sources->addins = addins_free(sources->addins);
     sources->parent = parent_provider_free(sources->parent);
+    sources->templates = templates_free(sources->templates);
     sources->diagnostics = diagnostics_free(sources->diagnostics);
 }
 

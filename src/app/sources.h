@@ -1,6 +1,6 @@
 /* app/sources.h: the providers that a configuration names, put into a hub's router: the commands of
- * a tools file, a parent's tools, those of the add-ins at a pipe, and the diagnostic ones. Thread:
- * loop.
+ * a tools file, a parent's tools, those of the add-ins at a pipe, the toolkit (templates), and the
+ * diagnostic ones. Thread: loop.
  */
 #pragma once
 
@@ -12,6 +12,7 @@
 #include "providers/diagnostics.h"
 #include "providers/exec.h"
 #include "providers/parent.h"
+#include "providers/templates.h"
 
 #include <stdbool.h>
 
@@ -19,6 +20,7 @@ enum {
     SOURCES_E_TOOLS = 1, /* the tools file cannot be used; the Diag says why */
     SOURCES_E_PARENT,    /* the parent's schema file cannot */
     SOURCES_E_PIPE,      /* the pipe cannot be there, or another live process has it */
+    SOURCES_E_TEMPLATES, /* a folder of templates, or write_root, cannot be used */
 };
 
 typedef struct Sources {
@@ -26,19 +28,29 @@ typedef struct Sources {
     ParentProvider *parent;
     Addins *addins;
     Diagnostics *diagnostics;
+    Templates *templates;
 } Sources;
+
+/* What a configuration does not say. */
+typedef struct SourcesWith {
+    bool diagnostics; /* echo, sleep and fail, too */
+    bool toolkit;     /* the templates, too */
+} SourcesWith;
 
 #define SOURCES_NULL ((Sources){.exec = NULL})
 
 /* Borrows hub and log (may be NULL) until deinit. 0, a negative errno, SOURCES_E_*; in any case
  * deinit follows. */
-int sources_init(Sources *sources, Hub *hub, const Config *config, bool diagnostics,
+int sources_init(Sources *sources, Hub *hub, const Config *config, SourcesWith with,
                  const LogSink *log, Diag *reterr_diag);
 
 /* What a configuration names may bring tools, and resources, that come and go; so doors announce
  * them while there are none. */
-bool sources_change(const Config *config);
+bool sources_bring_tools(const Config *config);
 bool sources_bring_resources(const Config *config);
+
+/* Lists may change at all. */
+bool sources_change(const Config *config, SourcesWith with);
 
 /* Lets go of everything but the commands, which may still be ending: nothing else keeps the loop
  * running then. */

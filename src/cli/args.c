@@ -48,6 +48,17 @@ static const CliOption *args_find(const CliOption *table, Span name, size_t *ret
     return NULL;
 }
 
+/* The dashes before the name of an option. */
+static const char *args_dashes(const CliOption *option)
+{
+    return option->name[1] == '\0' ? "-" : "--";
+}
+
+static bool args_may_repeat(const CliOption *option)
+{
+    return option->argument != NULL && span_ends_with(span_from_str(option->argument), SPAN("..."));
+}
+
 static int args_unknown(const CliCommand *command, Span name, FILE *errors)
 {
     const char *names[2 * CLI_MAX_OPTIONS];
@@ -69,12 +80,30 @@ static int args_unknown(const CliCommand *command, Span name, FILE *errors)
     return CLI_EXIT_USAGE;
 }
 
+/* The value of an option, which may come several times if its table says so. */
+static int args_keep(const CliOption *option, const char *value, const char **values, size_t place,
+                     FILE *errors, CliArgs *args)
+{
+    values[place] = value;
+    if (!args_may_repeat(option)) {
+        return 0;
+    }
+    if (args->n_repeats == CLI_MAX_REPEATS) {
+        fprintf(errors, "toolwire %s: option '%s%s' is given too often\n", args->command->name,
+                args_dashes(option), option->name);
+        return CLI_EXIT_USAGE;
+    }
+    args->repeats[args->n_repeats++] = (CliRepeat){place, value};
+    return 0;
+}
+
 /* Takes the option at argv[*at], and the word after it where it needs one. */
 static int args_take(const CliCommand *command, int argc, char **argv, int *at, FILE *errors,
                      CliArgs *args)
 {
-    const char *word = argv[*at] + 2;
-    const char *equals = strchr(word, '=');
+    bool is_letter = argv[*at][1] != '-';
+    const char *word = argv[*at] + (is_letter ? 1 : 2);
+    const char *equals = is_letter ? NULL : strchr(word, '=');
     Span name = span_make(word, equals == NULL ? strlen(word) : (size_t)(equals - word));
     const char **values = args->values;
     size_t place = 0;
@@ -84,29 +113,34 @@ static int args_take(const CliCommand *command, int argc, char **argv, int *at, 
         option = args_find(cli_common_options, name, &place);
         values = args->common;
     }
-    if (option == NULL) {
+    /* A name of one letter has one dash, all others two. */
+    if (option == NULL || is_letter != (name.n == 1)) {
+        if (is_letter) {
+            fprintf(errors, "toolwire %s: unknown option '%s'\n", command->name, argv[*at]);
+            return CLI_EXIT_USAGE;
+        }
         return args_unknown(command, name, errors);
     }
     if (option->argument == NULL && equals != NULL) {
         fprintf(errors, "toolwire %s: option '--%s' takes no value\n", command->name, option->name);
         return CLI_EXIT_USAGE;
     }
-    if (values[place] != NULL && option->argument != NULL) {
-        fprintf(errors, "toolwire %s: option '--%s' is given twice\n", command->name, option->name);
+    if (values[place] != NULL && option->argument != NULL && !args_may_repeat(option)) {
+        fprintf(errors, "toolwire %s: option '%s%s' is given twice\n", command->name,
+                args_dashes(option), option->name);
         return CLI_EXIT_USAGE;
     }
     if (option->argument == NULL) {
         values[place] = "";
-    } else if (equals != NULL) {
-        values[place] = equals + 1;
-    } else if (*at + 1 < argc) {
-        values[place] = argv[++*at];
-    } else {
-        fprintf(errors, "toolwire %s: option '--%s' needs a value: %s\n", command->name,
-                option->name, option->argument);
+        return 0;
+    }
+    if (equals == NULL && *at + 1 == argc) {
+        fprintf(errors, "toolwire %s: option '%s%s' needs a value: %s\n", command->name,
+                args_dashes(option), option->name, option->argument);
         return CLI_EXIT_USAGE;
     }
-    return 0;
+    return args_keep(option, equals != NULL ? equals + 1 : argv[++*at], values, place, errors,
+                     args);
 }
 
 /* The log flags, which every command has. */
@@ -140,15 +174,12 @@ int cli_args_parse(const CliCommand *command, int argc, char **argv, FILE *error
             options_ended = true;
         } else if (!options_ended && strcmp(argv[i], "-h") == 0) {
             args.common[CLI_COMMON_HELP] = "";
-        } else if (!options_ended && strncmp(argv[i], "--", 2) == 0) {
+        } else if (!options_ended && argv[i][0] == '-' && argv[i][1] != '\0') {
             int r = args_take(command, argc, argv, &i, errors, &args);
 
             if (r != 0) {
                 return r;
             }
-        } else if (!options_ended && argv[i][0] == '-' && argv[i][1] != '\0') {
-            fprintf(errors, "toolwire %s: unknown option '%s'\n", command->name, argv[i]);
-            return CLI_EXIT_USAGE;
         } else if (command->operands == NULL) {
             fprintf(errors, "toolwire %s: it takes no operand, but got '%s'\n", command->name,
                     argv[i]);

@@ -22,19 +22,32 @@ enum {
 /* Options of one command, those of every command (cli_common_options) included. */
 #define CLI_MAX_OPTIONS 32
 
+/* Words of options that may come several times: a person types a tenth of it. */
+#define CLI_MAX_REPEATS 256
+
 typedef struct CliOption {
-    const char *name;     /* without the dashes; NULL ends a table */
-    const char *argument; /* what follows it, as help shows it; NULL for a flag */
+    const char *name;     /* without the dashes, one for a single letter; NULL ends a table */
+    const char *argument; /* what follows it, as help shows it; NULL for a flag; with "..." at its
+                             end the option may come several times */
     const char *summary;
 } CliOption;
 
 typedef struct CliCommand CliCommand;
+
+/* What was given to an option that may come several times. */
+typedef struct CliRepeat {
+    size_t place; /* in the command's table */
+    const char *value;
+} CliRepeat;
 
 /* The words of one call, sorted. Points into argv. */
 typedef struct CliArgs {
     const CliCommand *command;
     const char *values[CLI_MAX_OPTIONS]; /* by place in the command's table; NULL if not given */
     const char *common[CLI_MAX_OPTIONS]; /* likewise for cli_common_options */
+    CliRepeat repeats[CLI_MAX_REPEATS];  /* all values of options that may come several times, as
+                                            they came; values has the last */
+    size_t n_repeats;
     char **operands;
     size_t n_operands;
     bool wants_help;
@@ -42,12 +55,14 @@ typedef struct CliArgs {
 } CliArgs;
 
 struct CliCommand {
-    const char *name;
+    const char *name;     /* of a sub-command with its command's: "template ls" */
     const char *operands; /* as help shows them; NULL if the command takes none */
     const char *summary;  /* half a sentence */
     const char *details;  /* what help says below the options; may be NULL */
     const CliOption *options;
-    int (*run)(const CliArgs *args); /* returns an exit status */
+    int (*run)(const CliArgs *args);      /* returns an exit status */
+    const CliCommand *const *subcommands; /* NULL-terminated; instead of operands, options and run
+                                           */
 };
 
 /* Places in cli_common_options. */
@@ -63,12 +78,17 @@ extern const CliOption cli_common_options[];
 /* Every command, NULL-terminated. */
 extern const CliCommand *const cli_commands[];
 
-/* The command of that name, or NULL. */
-const CliCommand *cli_command_find(const char *name);
+/* The command of that name (its last word) in a NULL-terminated table, or NULL. */
+const CliCommand *cli_command_find(const CliCommand *const *table, const char *name);
+
+/* Says on `errors` that a command has no such sub-command, or with command NULL that there is no
+ * such command, and which was probably meant. Returns CLI_EXIT_USAGE. */
+int cli_command_unknown(const CliCommand *command, const char *name, FILE *errors);
 
 /* Sorts the argc words of argv (those after the command's name; reordered in place) into *ret_args.
- * Options are `--name value`, `--name=value` or `--name`; `--` ends them; `-` is an operand. A
- * wrong word is explained on `errors`. 0 or CLI_EXIT_USAGE. */
+ * Options are `--name value`, `--name=value` or `--name`, or `-n value` and `-n` for a single
+ * letter; `--` ends them; `-` is an operand. A wrong word is explained on `errors`. 0 or
+ * CLI_EXIT_USAGE. */
 int cli_args_parse(const CliCommand *command, int argc, char **argv, FILE *errors,
                    CliArgs *ret_args);
 

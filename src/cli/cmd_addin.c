@@ -20,6 +20,7 @@ enum {
     OPTION_ONE_AT_A_TIME,
     OPTION_CONFIG,
     OPTION_DIAGNOSTICS,
+    OPTION_TOOLKIT,
     OPTION_PING_INTERVAL,
     OPTION_PONG_TIMEOUT,
     OPTION_RETRY,
@@ -33,6 +34,7 @@ static const CliOption addin_options[] = {
     [OPTION_ONE_AT_A_TIME] = {"one-at-a-time", NULL, "run calls one after the other"},
     [OPTION_CONFIG] = {"config", "FILE", "settings, as for serve; none are read without it"},
     [OPTION_DIAGNOSTICS] = {"diagnostics", NULL, "offer echo, sleep and fail"},
+    [OPTION_TOOLKIT] = {"toolkit", NULL, "offer the template tools"},
     [OPTION_PING_INTERVAL] = {"ping-interval-ms", "TIME", "ping the hub this often (30s)"},
     [OPTION_PONG_TIMEOUT] = {"pong-timeout-ms", "TIME",
                              "one that is silent for so long is dead (10s)"},
@@ -113,6 +115,7 @@ static int addin_at(const CliArgs *args, const Config *settings, const char *pat
     AddinRunOptions options = {
         .config = settings,
         .diagnostics = args->values[OPTION_DIAGNOSTICS] != NULL,
+        .toolkit = args->values[OPTION_TOOLKIT] != NULL,
         .path = path,
         .name = args->values[OPTION_NAME] != NULL ? args->values[OPTION_NAME] : ADDIN_NAME,
         .one_at_a_time = args->values[OPTION_ONE_AT_A_TIME] != NULL,
@@ -132,7 +135,7 @@ static int addin_at(const CliArgs *args, const Config *settings, const char *pat
         return CLI_EXIT_DONE;
     }
     fprintf(stderr, "toolwire addin: %s\n", r > 0 ? diag.message : io_error_text(-r));
-    return r == ADDIN_RUN_E_TOOLS ? CLI_EXIT_USAGE : CLI_EXIT_FAILED;
+    return r == ADDIN_RUN_E_TOOLS || r == ADDIN_RUN_E_TEMPLATES ? CLI_EXIT_USAGE : CLI_EXIT_FAILED;
 }
 
 static int addin_with(const CliArgs *args, const Config *config)
@@ -169,7 +172,8 @@ static int addin_with(const CliArgs *args, const Config *config)
 static bool addin_has_tools(const CliArgs *args, const Config *config)
 {
     return args->values[OPTION_TOOLS] != NULL || args->values[OPTION_DIAGNOSTICS] != NULL ||
-           config->tools != NULL || config->call_socket != NULL;
+           args->values[OPTION_TOOLKIT] != NULL || config->tools != NULL ||
+           config->call_socket != NULL;
 }
 
 static int addin_command_run(const CliArgs *args)
@@ -180,6 +184,9 @@ static int addin_command_run(const CliArgs *args)
 
     if (args->n_operands > 0) {
         return cli_usage_error(args, "unexpected operand '%s'", args->operands[0]);
+    }
+    if (args->values[OPTION_NAME] != NULL && args->values[OPTION_NAME][0] == '\0') {
+        return cli_usage_error(args, "--name: '' is no name");
     }
     if (args->values[OPTION_CONFIG] != NULL &&
         config_load(&config, args->values[OPTION_CONFIG], &diag) != 0) {

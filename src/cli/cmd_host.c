@@ -19,6 +19,7 @@ enum {
     OPTION_SOCKET,
     OPTION_SCHEMA,
     OPTION_DIAGNOSTICS,
+    OPTION_TOOLKIT,
     OPTION_PRINT_CONFIG,
 };
 
@@ -28,6 +29,7 @@ static const CliOption host_options[] = {
     [OPTION_SOCKET] = {"socket", "PATH", "serve here; else host.sock in the user's runtime folder"},
     [OPTION_SCHEMA] = {"schema", "FILE", "describe the tools here; else beside the socket"},
     [OPTION_DIAGNOSTICS] = {"diagnostics", NULL, "offer echo, sleep and fail"},
+    [OPTION_TOOLKIT] = {"toolkit", NULL, "offer the template tools"},
     [OPTION_PRINT_CONFIG] = {"print-config", NULL,
                              "print the configuration of an MCP client, and exit"},
     LIMIT_FLAGS_CALLS("no limit", "no limit"),
@@ -83,6 +85,7 @@ static int host_serve(const CliArgs *args, const Config *settings, HostPlace *pl
     Diag diag = DIAG_NULL;
     int r = host_run(&(HostRunOptions){.config = settings,
                                        .diagnostics = args->values[OPTION_DIAGNOSTICS] != NULL,
+                                       .toolkit = args->values[OPTION_TOOLKIT] != NULL,
                                        .socket_path = place->socket,
                                        .schema_path = place->schema,
                                        .log = &args->log,
@@ -94,7 +97,7 @@ static int host_serve(const CliArgs *args, const Config *settings, HostPlace *pl
         return CLI_EXIT_DONE;
     }
     fprintf(stderr, "toolwire host: %s\n", r > 0 ? diag.message : io_error_text(-r));
-    return r == HOST_RUN_E_TOOLS ? CLI_EXIT_USAGE : CLI_EXIT_FAILED;
+    return r == HOST_RUN_E_TOOLS || r == HOST_RUN_E_TEMPLATES ? CLI_EXIT_USAGE : CLI_EXIT_FAILED;
 }
 
 static int host_with(const CliArgs *args, const Config *config)
@@ -129,8 +132,8 @@ static int host_with(const CliArgs *args, const Config *config)
 static bool host_has_tools(const CliArgs *args, const Config *config)
 {
     return args->values[OPTION_TOOLS] != NULL || args->values[OPTION_DIAGNOSTICS] != NULL ||
-           args->values[OPTION_PRINT_CONFIG] != NULL || config->tools != NULL ||
-           config->call_socket != NULL || config->pipe.name != NULL;
+           args->values[OPTION_TOOLKIT] != NULL || args->values[OPTION_PRINT_CONFIG] != NULL ||
+           config->tools != NULL || config->call_socket != NULL || config->pipe.name != NULL;
 }
 
 static int host_command_run(const CliArgs *args)

@@ -20,6 +20,9 @@ enum {
     OPTION_PING_INTERVAL,
     OPTION_PONG_TIMEOUT,
     OPTION_DIAGNOSTICS,
+    OPTION_TEMPLATES,
+    OPTION_WRITE_ROOT,
+    OPTION_NO_TOOLKIT,
 };
 
 static const CliOption serve_options[] = {
@@ -34,6 +37,10 @@ static const CliOption serve_options[] = {
     [OPTION_PONG_TIMEOUT] = {"pong-timeout-ms", "TIME",
                              "one that is silent for so long is dead (10s)"},
     [OPTION_DIAGNOSTICS] = {"diagnostics", NULL, "offer echo, sleep and fail"},
+    [OPTION_TEMPLATES] = {"templates", "DIR...",
+                          "offer the templates of this folder, too; may be repeated"},
+    [OPTION_WRITE_ROOT] = {"write-root", "DIR", "scaffold_project may write in this folder"},
+    [OPTION_NO_TOOLKIT] = {"no-toolkit", NULL, "do not offer the template tools"},
     LIMIT_FLAGS_CALLS("1000", "100"),
     LIMIT_FLAGS_MCP("1MiB", "10MiB"),
     {NULL, NULL, NULL},
@@ -44,6 +51,23 @@ static void serve_set_path(char **path, const char *value)
 {
     if (value != NULL) {
         *path = (char *)(uintptr_t)value;
+    }
+}
+
+/* The folders of the flag in place of the configuration's; the array is the caller's. */
+static void serve_set_templates(const CliArgs *args, char *folders[CLI_MAX_REPEATS + 1],
+                                Config *settings)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < args->n_repeats; i++) {
+        if (args->repeats[i].place == OPTION_TEMPLATES) {
+            folders[n++] = (char *)(uintptr_t)args->repeats[i].value;
+        }
+    }
+    folders[n] = NULL;
+    if (n > 0) {
+        settings->templates = folders;
     }
 }
 
@@ -72,6 +96,7 @@ static int serve_check_pipe(const CliArgs *args, const Config *settings)
 static int serve_with(const CliArgs *args, const Config *config)
 {
     Config settings = *config; /* the flags' paths are argv's, the file's are the file's */
+    char *folders[CLI_MAX_REPEATS + 1];
     Diag diag = DIAG_NULL;
     int r = limit_flags_apply(args, &settings);
 
@@ -83,6 +108,8 @@ static int serve_with(const CliArgs *args, const Config *config)
     serve_set_path(&settings.call_socket_schema, args->values[OPTION_CALL_SOCKET_SCHEMA]);
     serve_set_path(&settings.pipe.tools, args->values[OPTION_PIPE_TOOLS]);
     serve_set_path(&settings.pipe.name, args->values[OPTION_PIPE]);
+    serve_set_path(&settings.write_root, args->values[OPTION_WRITE_ROOT]);
+    serve_set_templates(args, folders, &settings);
     r = serve_check_pipe(args, &settings);
     if (r != 0) {
         return r;
@@ -92,13 +119,14 @@ static int serve_with(const CliArgs *args, const Config *config)
     }
     r = serve_stdio(&(ServeOptions){.config = &settings,
                                     .diagnostics = args->values[OPTION_DIAGNOSTICS] != NULL,
+                                    .toolkit = args->values[OPTION_NO_TOOLKIT] == NULL,
                                     .log = &args->log},
                     &diag);
     if (r == 0) {
         return CLI_EXIT_DONE;
     }
     fprintf(stderr, "toolwire serve: %s\n", r > 0 ? diag.message : io_error_text(-r));
-    return r == SERVE_E_TOOLS ? CLI_EXIT_USAGE : CLI_EXIT_FAILED;
+    return r == SERVE_E_TOOLS || r == SERVE_E_TEMPLATES ? CLI_EXIT_USAGE : CLI_EXIT_FAILED;
 }
 
 static int serve_run(const CliArgs *args)

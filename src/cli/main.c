@@ -3,29 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/span.h"
-#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/start.h"
-
-static int main_unknown(const char *name)
-{
-    const char *names[64];
-    const char *nearest;
-    size_t n = 0;
-
-    while (cli_commands[n] != NULL && n < TW_ARRAY_SIZE(names)) {
-        names[n] = cli_commands[n]->name;
-        n++;
-    }
-    nearest = text_nearest(span_from_str(name), names, n);
-    fprintf(stderr, "toolwire: unknown command '%s'", name);
-    if (nearest != NULL) {
-        fprintf(stderr, "; did you mean '%s'?", nearest);
-    }
-    fprintf(stderr, "\ntoolwire: 'toolwire -h' lists the commands\n");
-    return CLI_EXIT_USAGE;
-}
 
 /* Output that did not reach its reader is a failure, whatever the command thought of it. */
 static int main_close_stdout(int status)
@@ -37,28 +16,17 @@ static int main_close_stdout(int status)
     return status;
 }
 
-static int main_run(int argc, char **argv)
+static bool main_is_help(const char *word)
 {
-    const CliCommand *command;
+    return strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0;
+}
+
+/* Reads the words behind a command's name, and runs it. */
+static int main_run_command(const CliCommand *command, int argc, char **argv)
+{
     CliArgs args;
 
-    if (argc < 2) {
-        fprintf(stderr, "toolwire: a command is missing; 'toolwire -h' lists them\n");
-        return CLI_EXIT_USAGE;
-    }
-    if (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0) {
-        cli_help_program(stdout);
-        return CLI_EXIT_DONE;
-    }
-    if (strcmp(argv[1], "-V") == 0 || strcmp(argv[1], "--version") == 0) {
-        printf("toolwire %s\n", TOOLWIRE_VERSION);
-        return CLI_EXIT_DONE;
-    }
-    command = cli_command_find(argv[1]);
-    if (command == NULL) {
-        return main_unknown(argv[1]);
-    }
-    if (cli_args_parse(command, argc - 2, argv + 2, stderr, &args) != 0) {
+    if (cli_args_parse(command, argc, argv, stderr, &args) != 0) {
         return CLI_EXIT_USAGE;
     }
     if (args.wants_help) {
@@ -66,6 +34,48 @@ static int main_run(int argc, char **argv)
         return CLI_EXIT_DONE;
     }
     return command->run(&args);
+}
+
+static int main_run_subcommand(const CliCommand *command, int argc, char **argv)
+{
+    const CliCommand *subcommand;
+
+    if (argc == 0) {
+        fprintf(stderr, "toolwire %s: a command is missing; 'toolwire %s -h' lists them\n",
+                command->name, command->name);
+        return CLI_EXIT_USAGE;
+    }
+    if (main_is_help(argv[0])) {
+        cli_help_command(command, stdout);
+        return CLI_EXIT_DONE;
+    }
+    subcommand = cli_command_find(command->subcommands, argv[0]);
+    return subcommand == NULL ? cli_command_unknown(command, argv[0], stderr)
+                              : main_run_command(subcommand, argc - 1, argv + 1);
+}
+
+static int main_run(int argc, char **argv)
+{
+    const CliCommand *command;
+
+    if (argc < 2) {
+        fprintf(stderr, "toolwire: a command is missing; 'toolwire -h' lists them\n");
+        return CLI_EXIT_USAGE;
+    }
+    if (main_is_help(argv[1])) {
+        cli_help_program(stdout);
+        return CLI_EXIT_DONE;
+    }
+    if (strcmp(argv[1], "-V") == 0 || strcmp(argv[1], "--version") == 0) {
+        printf("toolwire %s\n", TOOLWIRE_VERSION);
+        return CLI_EXIT_DONE;
+    }
+    command = cli_command_find(cli_commands, argv[1]);
+    if (command == NULL) {
+        return cli_command_unknown(NULL, argv[1], stderr);
+    }
+    return command->subcommands != NULL ? main_run_subcommand(command, argc - 2, argv + 2)
+                                        : main_run_command(command, argc - 2, argv + 2);
 }
 
 int main(int argc, char **argv)

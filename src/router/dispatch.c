@@ -89,13 +89,33 @@ static int router_find_resource(Router *router, Call *call, RouterEntry **ret)
     return *ret != NULL ? 0 : router_find_template(router, call, ret);
 }
 
+/* Who answers for a URI that nothing has; NULL if nobody does. */
+static RouterEntry *router_find_prefix(Router *router, Span uri)
+{
+    const RouterTable *table = &router->tables[ROUTER_TEMPLATE];
+
+    for (size_t i = 0; i < table->n; i++) {
+        Span prefix = table->entries[i]->prefix;
+
+        if (prefix.n > 0 && span_starts_with(uri, prefix)) {
+            return table->entries[i];
+        }
+    }
+    return NULL;
+}
+
 static void router_dispatch_read(Router *router, Call *call)
 {
     RouterEntry *entry;
 
     if (router_find_resource(router, call, &entry) != 0) {
         router_end_error(call, CALL_ERROR_INTERNAL);
-    } else if (entry == NULL) {
+        return;
+    }
+    if (entry == NULL) {
+        entry = router_find_prefix(router, call->target);
+    }
+    if (entry == NULL) {
         router_end_naming(router, call, CALL_ERROR_UNKNOWN_RESOURCE, call->target);
     } else {
         router_start(router, call, entry);
@@ -251,6 +271,9 @@ void router_dispatch(Router *router, RouterQuota *quota, Call *call)
     call->took_arguments = false;
     if (!router_admit(router, quota, call)) {
         return;
+    }
+    if (call->verb != CALL_TOOL && call->verb != CALL_LIST_TOOLS) {
+        router_fill(router);
     }
     switch (call->verb) {
     case CALL_TOOL:

@@ -257,6 +257,7 @@ int router_entry_new(RouterEntry **ret, const RouterSpec *spec, Arena *scratch, 
         .release = spec->release,
         .timeout_ms = spec->timeout_ms,
         .completes = spec->completes,
+        .prefix = spec->prefix,
         .n_refs = 1,
     };
     r = entry_build(entry, spec, scratch, reterr_diag);

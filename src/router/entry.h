@@ -20,6 +20,7 @@ struct RouterEntry {
     void (*release)(void *context);
     int64_t timeout_ms;
     bool completes;
+    Span prefix;
 
     uint64_t serial; /* grows from one addition to the next: what cursors name */
     char *text;      /* the description, compact; owned, as all below */

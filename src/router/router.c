@@ -261,6 +261,27 @@ int router_remove(Router *router, RouterKind kind, Span key)
     return 0;
 }
 
+void router_set_filler(Router *router, void (*fn)(void *context), void *context)
+{
+    router->filler = fn;
+    router->filler_context = context;
+}
+
+void router_fill(Router *router)
+{
+    void (*fn)(void *context) = router->filler;
+    unsigned changed = router->changed;
+
+    if (fn == NULL) {
+        return;
+    }
+    router->filler = NULL;
+    router_batch_begin(router);
+    fn(router->filler_context);
+    router->changed = changed;
+    router_batch_end(router);
+}
+
 size_t router_count(const Router *router, RouterKind kind)
 {
     return router->tables[kind].n;

@@ -55,6 +55,9 @@ typedef struct RouterSpec {
     void *context;                  /* for the provider; borrowed until the entry is released */
     int64_t timeout_ms;             /* 0: the router's default */
     bool completes;                 /* prompt, template: the provider also answers CALL_COMPLETE */
+    Span prefix;                    /* template: URIs that begin so and that nothing has are read
+                                       here, too, so that its provider says what is wrong with
+                                       them; may be empty. Borrowed as context */
     void (*release)(void *context); /* may be NULL; called when no call uses the entry any more */
 } RouterSpec;
 
@@ -99,6 +102,13 @@ int router_remove(Router *router, RouterKind kind, Span key);
 /* Between begin and end listeners are told once a kind, at the end. Nestable. */
 void router_batch_begin(Router *router);
 void router_batch_end(Router *router);
+
+/* fn adds resources and prompts that take time to make, when they are first needed: before a list
+ * of them, a read, a prompt, a completion or a subscription, or when router_fill is called; once,
+ * unless it is set again. Listeners are not told of them, since nobody has seen the lists without
+ * them. fn NULL: nothing is left to be made. Borrows context until then. */
+void router_set_filler(Router *router, void (*fn)(void *context), void *context);
+void router_fill(Router *router);
 
 size_t router_count(const Router *router, RouterKind kind);
 bool router_has_completions(const Router *router);

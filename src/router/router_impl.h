@@ -39,6 +39,8 @@ struct Router {
     RouterListener *listener_walk; /* the next one to be told; moved when that one leaves */
     unsigned n_batches;            /* open ones */
     unsigned changed;              /* 1 << kind, while one is open */
+    void (*filler)(void *context);
+    void *filler_context;
 
     /* Calls whose provider did not answer at once. */
     Call *first;

@@ -63,7 +63,7 @@ ask() {
 # start_hub: a session with it at descriptors 3 and 4.
 start_hub() {
     mkfifo in out
-    "$toolwire" serve --pipe board-test <in >out 2>hub.log &
+    "$toolwire" serve --no-toolkit --pipe board-test <in >out 2>hub.log &
     hub_pid=$!
     exec 3>in 4<out
     rm in out

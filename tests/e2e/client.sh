@@ -237,7 +237,7 @@ expect 1 'toolwire tools: cannot connect to ./none: No such file or directory' t
 
 # Our own server, in both eras.
 for era in legacy modern auto; do
-    own=(--era "$era" --server "'$toolwire' serve --diagnostics")
+    own=(--era "$era" --server "'$toolwire' serve --no-toolkit --diagnostics")
     expect 0 'hello' call echo message=hello "${own[@]}"
     expect 1 'failed as asked
 toolwire call: the tool failed' call fail "${own[@]}"

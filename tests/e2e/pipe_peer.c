@@ -53,11 +53,11 @@ void hub_write_file(const char *path, const char *text)
 
 void hub_serve(PipeHubProcess *hub, const char *const *arguments)
 {
-    const char *all[PIPE_MAX_ARGUMENTS + 4] = {"serve", "--pipe", PIPE_NAME};
+    const char *all[PIPE_MAX_ARGUMENTS + 5] = {"serve", "--no-toolkit", "--pipe", PIPE_NAME};
 
     for (size_t i = 0; arguments != NULL && arguments[i] != NULL; i++) {
         assert_true(i < PIPE_MAX_ARGUMENTS);
-        all[i + 3] = arguments[i];
+        all[i + 4] = arguments[i];
     }
     peer_open(&hub->client, hub->program, all);
     assert_int_equal(access(hub->socket, F_OK), 0);
@@ -65,7 +65,7 @@ void hub_serve(PipeHubProcess *hub, const char *const *arguments)
 
 void hub_serve_config(PipeHubProcess *hub, const char *config)
 {
-    const char *const arguments[] = {"serve", "--config", hub->config, NULL};
+    const char *const arguments[] = {"serve", "--no-toolkit", "--config", hub->config, NULL};
 
     hub_write_file(hub->config, config);
     peer_open(&hub->client, hub->program, arguments);

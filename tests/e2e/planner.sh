@@ -229,7 +229,7 @@ until_tools() {
 }
 # start_hub: a session with a hub that has the pipe.
 start_hub() {
-    coproc hub { exec timeout 300 "$toolwire" serve --pipe $pipe 2>>hub.log; }
+    coproc hub { exec timeout 300 "$toolwire" serve --no-toolkit --pipe $pipe 2>>hub.log; }
     # shellcheck disable=SC2154 # set by coproc
     pids+=("$hub_PID")
     hub_pid=$hub_PID

@@ -349,6 +349,7 @@ static void wrong_use_is_explained(void **state)
         {"addin", "--config", "/no/such/config.json", NULL},
         {"addin", "--diagnostics", "--pipe", "a/b", NULL},
         {"addin", "--diagnostics", "--pipe", "", NULL},
+        {"addin", "--diagnostics", "--name", "", NULL},
         {"addin", "--diagnostics", "--retry-ms", "soon", NULL},
         {"addin", "--diagnostics", "--retry-max-ms", "0", NULL},
         {"addin", "--diagnostics", "--ping-interval-ms", "0s", NULL},

@@ -328,7 +328,8 @@ static void a_subscription_hears_of_add_ins_that_come_and_go(void **state)
 
     (void)state;
     hub_init(&hub, program);
-    peer_start(&hub.client, program, (const char *const[]){"serve", "--pipe", PIPE_NAME, NULL});
+    peer_start(&hub.client, program,
+               (const char *const[]){"serve", "--no-toolkit", "--pipe", PIPE_NAME, NULL});
     hub_send(
         &hub,
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"subscriptions/listen\",\"params\":{"

@@ -92,7 +92,7 @@ static void the_documents_name_is_the_default(void **state)
 
 static void a_pipe_that_another_hub_has_is_refused_with_its_pid(void **state)
 {
-    const char *const arguments[] = {"serve", "--pipe", PIPE_NAME, NULL};
+    const char *const arguments[] = {"serve", "--no-toolkit", "--pipe", PIPE_NAME, NULL};
     PipeHubProcess hub;
     AddinPeer addin;
     char pid[32];
@@ -170,7 +170,7 @@ static void wrong_use_is_explained(void **state)
 
 static void what_is_no_pipe_is_not_touched(void **state)
 {
-    const char *const arguments[] = {"serve", "--pipe", PIPE_NAME, NULL};
+    const char *const arguments[] = {"serve", "--no-toolkit", "--pipe", PIPE_NAME, NULL};
     PipeHubProcess hub;
     struct stat info;
     char *err;

@@ -34,7 +34,7 @@ async function writeTools() {
 }
 
 function newPeer(version, mode) {
-    const serve = { command: toolwire, args: ['serve', '--diagnostics', '--tools', path.join(folder, 'tools.json'), '--page-size', '2'] };
+    const serve = { command: toolwire, args: ['serve', '--no-toolkit', '--diagnostics', '--tools', path.join(folder, 'tools.json'), '--page-size', '2'] };
     const who = { name: 'interop', version: '1.0.0' };
     if (version === 1) {
         const transport = new TransportV1(serve);

@@ -34,10 +34,18 @@ compare() {
 subsection() { section COMMANDS | awk -v name="   $1" '/^   [^ ]/ { inside = ($0 == name) } inside'; }
 
 n_options=0
-commands=$("$toolwire" -h | sed -nE 's/^  ([a-z]+) .*/\1/p')
-[ -n "$commands" ] || fail 'toolwire -h names no command'
-for command in $commands; do
-    help=$("$toolwire" "$command" -h) || fail "toolwire $command -h does not exit with 0"
+# The names of commands in a help text; options begin with a dash.
+commands_of() { sed -nE 's/^  ([a-z]+)  .*/\1/p'; }
+commands=()
+for command in $("$toolwire" -h | commands_of); do
+    # A command that has commands of its own is described by them.
+    mapfile -t subcommands < <("$toolwire" "$command" -h | commands_of)
+    if [ ${#subcommands[@]} -eq 0 ]; then commands+=("$command"); else commands+=("${subcommands[@]/#/$command }"); fi
+done
+[ ${#commands[@]} -gt 0 ] || fail 'toolwire -h names no command'
+for command in "${commands[@]}"; do
+    # shellcheck disable=SC2086 # "template ls" is two words
+    help=$("$toolwire" $command -h) || fail "toolwire $command -h does not exit with 0"
     in_help=$(options <<<"$help")
     n_options=$((n_options + $(wc -w <<<"$in_help")))
     [ -n "$in_help" ] || fail "toolwire $command -h names no option"

@@ -239,6 +239,37 @@ static void peer_is_served(Peer *p)
     peer_expects(p, "served", SAYS("served"));
 }
 
+#define ASK_LIST SPAN(CALL("list", PIPE_LIST_TOOLS, "{}"))
+
+/* Takes the answer to ASK_LIST: has it such a tool, and how many resources (-1: none are told)? */
+TW_UNUSED static void peer_expects_list(Peer *p, const char *tool, int n_resources)
+{
+    JsonValue value;
+    bool found = false;
+    Got got;
+
+    peer_takes(p, &got, PIPE_TOOL_RESULT);
+    assert_span(got.message.call_id, "list");
+    assert_true(json_get(got.message.data, SPAN("name"), &value));
+    assert_true(json_string_equals(value, SPAN("Tester")));
+    assert_true(json_get(got.message.data, SPAN("tools"), &value));
+    for (JsonIter it = json_iter(value); json_iter_next(&it);) {
+        JsonValue name;
+
+        assert_true(json_get(it.value, SPAN("name"), &name));
+        if (json_string_equals(name, span_from_str(tool))) {
+            found = true;
+            assert_true(json_get(it.value, SPAN("input_schema"), &name));
+        }
+    }
+    assert_true(found);
+    assert_int_equal(json_get(got.message.data, SPAN("resources"), &value), n_resources >= 0);
+    if (n_resources >= 0) {
+        assert_int_equal(json_count(value), n_resources);
+    }
+    got_deinit(&got);
+}
+
 /* Runs until `hold` has been called so often, in all. */
 TW_UNUSED static void expect_started(Fixture *f, size_t n)
 {

@@ -296,37 +296,6 @@ static void a_pong_that_came_while_a_tool_kept_the_loop_counts(void **state)
 
 /* ---- what is offered ---- */
 
-#define ASK_LIST SPAN(CALL("list", PIPE_LIST_TOOLS, "{}"))
-
-/* Takes the answer to ASK_LIST: has it such a tool, and how many resources (-1: none are told)? */
-static void peer_expects_list(Peer *p, const char *tool, int n_resources)
-{
-    JsonValue value;
-    bool found = false;
-    Got got;
-
-    peer_takes(p, &got, PIPE_TOOL_RESULT);
-    assert_span(got.message.call_id, "list");
-    assert_true(json_get(got.message.data, SPAN("name"), &value));
-    assert_true(json_string_equals(value, SPAN("Tester")));
-    assert_true(json_get(got.message.data, SPAN("tools"), &value));
-    for (JsonIter it = json_iter(value); json_iter_next(&it);) {
-        JsonValue name;
-
-        assert_true(json_get(it.value, SPAN("name"), &name));
-        if (json_string_equals(name, span_from_str(tool))) {
-            found = true;
-            assert_true(json_get(it.value, SPAN("input_schema"), &name));
-        }
-    }
-    assert_true(found);
-    assert_int_equal(json_get(got.message.data, SPAN("resources"), &value), n_resources >= 0);
-    if (n_resources >= 0) {
-        assert_int_equal(json_count(value), n_resources);
-    }
-    got_deinit(&got);
-}
-
 static void the_hub_is_told_what_is_offered(void **state)
 {
     Fixture f;
@@ -361,71 +330,6 @@ static void a_list_over_the_limit_is_a_failure(void **state)
     peer_sends(&p, ASK_LIST);
     peer_expects_failure(&p, PIPE_TOOL_RESULT, "list", PIPE_CODE_HANDLER);
     peer_is_served(&p);
-    peer_close(&p);
-    fixture_deinit(&f);
-}
-
-static void a_change_of_what_is_offered_makes_the_connection_anew(void **state)
-{
-    Fixture f;
-    Peer p;
-
-    (void)state;
-    fixture_connect(&f, &p, DEFAULTS);
-    peer_sends(&p, ASK_LIST);
-    peer_expects_list(&p, "hold", -1);
-    assert_int_equal(add_entry(&f, ROUTER_TOOL,
-                               SPAN("{\"name\":\"new\",\"inputSchema\":{\"type\":\"object\"}}"),
-                               &big_provider),
-                     0);
-    peer_expects_end(&p);
-    peer_close(&p);
-    peer_accept(&p, &f);
-    assert_non_null(strstr(expect_state(&f, ADDIN_DISCONNECTED)->why, "offered"));
-    (void)expect_state(&f, ADDIN_CONNECTING);
-    (void)expect_state(&f, ADDIN_CONNECTED);
-    peer_sends(&p, ASK_LIST);
-    peer_expects_list(&p, "new", -1);
-    assert_int_equal(router_remove(hub_router(f.hub), ROUTER_TOOL, SPAN("new")), 0);
-    peer_expects_end(&p);
-    peer_close(&p);
-    peer_accept(&p, &f);
-    peer_sends(&p, ASK_LIST);
-    peer_expects_list(&p, "hold", -1);
-    peer_close(&p);
-    fixture_deinit(&f);
-}
-
-static void a_change_waits_until_no_call_runs(void **state)
-{
-    Fixture f;
-    Peer p;
-
-    (void)state;
-    fixture_connect(&f, &p, &(AddinDoorConfig){.one_at_a_time = true});
-    peer_sends(&p, ASK_LIST);
-    peer_expects_list(&p, "hold", -1);
-    peer_sends(&p, SPAN(CALL("1", "hold", "{}")));
-    peer_sends(&p, SPAN(CALL("2", "hold", "{}")));
-    expect_started(&f, 1);
-    assert_int_equal(add_entry(&f, ROUTER_RESOURCE,
-                               SPAN("{\"uri\":\"plan://1\",\"name\":\"plan\"}"), &hold_provider),
-                     0);
-    peer_sends(&p, SPAN(PING));
-    peer_expects_pong(&p);
-    hold_let_go(&f, 0);
-    peer_expects(&p, "1", SAYS("let go"));
-    peer_sends(&p, SPAN(PING));
-    peer_expects_pong(&p);
-    assert_int_equal(f.n_events, 2);
-    hold_let_go(&f, 0);
-    peer_expects(&p, "2", SAYS("let go"));
-    peer_expects_end(&p);
-    assert_int_equal(f.n_cancelled, 0);
-    peer_close(&p);
-    peer_accept(&p, &f);
-    peer_sends(&p, ASK_LIST);
-    peer_expects_list(&p, "hold", 1);
     peer_close(&p);
     fixture_deinit(&f);
 }
@@ -556,8 +460,6 @@ int main(void)
         cmocka_unit_test(a_pong_that_came_while_a_tool_kept_the_loop_counts),
         cmocka_unit_test(the_hub_is_told_what_is_offered),
         cmocka_unit_test(a_list_over_the_limit_is_a_failure),
-        cmocka_unit_test(a_change_of_what_is_offered_makes_the_connection_anew),
-        cmocka_unit_test(a_change_waits_until_no_call_runs),
         cmocka_unit_test(a_change_that_the_hub_was_not_told_otherwise_needs_no_new_connection),
         cmocka_unit_test(what_is_wrong_but_can_be_read_is_answered_and_the_next_call_served),
         cmocka_unit_test(a_broken_stream_is_told_why_and_left),

@@ -357,12 +357,44 @@ static void a_file_is_found_where_it_is_looked_for(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
+static void templates_are_a_folder_or_several(void **state)
+{
+    Config config;
+    Diag diag;
+
+    (void)state;
+    assert_int_equal(parse(&config, "{\"templates\":\"t\",\"write_root\":\"w\"}", &diag), 0);
+    assert_string_equal(config.templates[0], "/etc/tw/t");
+    assert_null(config.templates[1]);
+    assert_string_equal(config.write_root, "/etc/tw/w");
+    config_deinit(&config);
+    assert_null(config.templates);
+    assert_null(config.write_root);
+    /* The last of two wins, and nothing leaks. */
+    assert_int_equal(parse(&config, "{\"templates\":\"x\",\"templates\":[\"a\",\"/b\"]}", &diag),
+                     0);
+    assert_string_equal(config.templates[0], "/etc/tw/a");
+    assert_string_equal(config.templates[1], "/b");
+    assert_null(config.templates[2]);
+    config_deinit(&config);
+    assert_int_equal(parse(&config, "{\"templates\":[]}", &diag), 0);
+    assert_null(config.templates[0]);
+    config_deinit(&config);
+    assert_int_equal(parse(&config, "{\"templates\":[\"a\",5]}", &diag), CONFIG_E_INVALID);
+    assert_string_equal(diag.field, "templates[1]");
+    assert_int_equal(parse(&config, "{\"templates\":{}}", &diag), CONFIG_E_INVALID);
+    assert_string_equal(diag.field, "templates");
+    assert_int_equal(parse(&config, "{\"write_rot\":\"x\"}", &diag), CONFIG_E_INVALID);
+    assert_non_null(strstr(diag.message, "write_root"));
+}
+
 static int parse_once(void *context)
 {
     Config config;
     int r = config_parse(&config,
                          SPAN("{\"tools\":\"${HOME:-/x}/t\",\"pipe\":{\"tools\":\"u\"},"
-                              "\"pipe\":\"P\",\"limits\":{\"rate_burst\":\"1\"}}"),
+                              "\"pipe\":\"P\",\"templates\":[\"a\",\"b\"],\"write_root\":\"w\","
+                              "\"limits\":{\"rate_burst\":\"1\"}}"),
                          "/p/c.json", NULL);
 
     (void)context;
@@ -387,6 +419,7 @@ int main(void)
         cmocka_unit_test(a_call_socket_has_a_socket_and_a_schema),
         cmocka_unit_test(a_pipe_has_a_name_tools_and_intervals),
         cmocka_unit_test(a_pipe_may_be_a_name_or_go_without_one),
+        cmocka_unit_test(templates_are_a_folder_or_several),
         cmocka_unit_test(settings_of_numbers_are_known_by_name),
         cmocka_unit_test(every_error_names_file_line_and_field),
         cmocka_unit_test(a_name_that_no_pipe_can_have_is_told_with_its_line),

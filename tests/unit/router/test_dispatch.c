@@ -327,6 +327,89 @@ static void resource_is_found_before_templates_and_they_in_order(void **state)
     world_deinit(&world);
 }
 
+/* What nothing has goes to the template that answers for such URIs; only what is read does. */
+static void a_prefix_answers_for_what_nothing_has(void **state)
+{
+    static const CallResult result = {.kind = CALL_RESULT_RESOURCE};
+    FakeProvider fake = {.plan = FAKE_ECHO, .result = &result};
+    World world;
+
+    (void)state;
+    world_init(&world, NULL);
+    assert_int_equal(router_add(world.router,
+                                &(RouterSpec){.kind = ROUTER_TEMPLATE,
+                                              .json = SPAN("{\"uriTemplate\":\"t://{a}\","
+                                                           "\"name\":\"t\"}"),
+                                              .provider = &fake_provider,
+                                              .context = &fake,
+                                              .prefix = SPAN("t:")},
+                                NULL),
+                     0);
+    asker_ask(&world.asker, world.router, CALL_READ, "t://a/b", NULL);
+    assert_int_equal(world.asker.kind, CALL_RESULT_RESOURCE);
+    asker_ask(&world.asker, world.router, CALL_READ, "t:", NULL);
+    assert_int_equal(fake.n_started, 2);
+    asker_ask(&world.asker, world.router, CALL_READ, "t", NULL);
+    assert_int_equal(world.asker.error, CALL_ERROR_UNKNOWN_RESOURCE);
+    asker_ask(&world.asker, world.router, CALL_SUBSCRIBE, "t://a/b", NULL);
+    assert_int_equal(world.asker.error, CALL_ERROR_UNKNOWN_RESOURCE);
+    world_deinit(&world);
+}
+
+/* Adds a resource when it is asked to. */
+typedef struct Filling {
+    Router *router;
+    FakeProvider *provider;
+    int n_filled;
+} Filling;
+
+static void fill(void *context)
+{
+    Filling *filling = context;
+
+    filling->n_filled++;
+    assert_int_equal(fake_add(filling->router, ROUTER_RESOURCE, "{\"uri\":\"u:x\",\"name\":\"x\"}",
+                              filling->provider, NULL),
+                     0);
+}
+
+static int n_told;
+
+static void count_change(RouterListener *listener, RouterKind kind)
+{
+    (void)listener;
+    (void)kind;
+    n_told++;
+}
+
+static void what_takes_time_is_added_when_it_is_needed(void **state)
+{
+    static const CallResult result = {.kind = CALL_RESULT_RESOURCE};
+    RouterListener listener = {.changed = count_change};
+    FakeProvider fake = {.plan = FAKE_ECHO, .result = &result};
+    Filling filling = {.provider = &fake};
+    World world;
+
+    (void)state;
+    n_told = 0;
+    world_init(&world, NULL);
+    filling.router = world.router;
+    router_listen(world.router, &listener);
+    router_set_filler(world.router, fill, &filling);
+    asker_ask(&world.asker, world.router, CALL_LIST_TOOLS, "", NULL);
+    assert_int_equal(filling.n_filled, 0);
+    asker_ask(&world.asker, world.router, CALL_READ, "u:x", NULL);
+    assert_int_equal(world.asker.kind, CALL_RESULT_RESOURCE);
+    asker_ask(&world.asker, world.router, CALL_LIST_RESOURCES, "", NULL);
+    router_fill(world.router);
+    assert_int_equal(filling.n_filled, 1);
+    assert_int_equal(n_told, 0); /* nobody had seen the list without it */
+    assert_int_equal(router_remove(world.router, ROUTER_RESOURCE, SPAN("u:x")), 0);
+    assert_int_equal(n_told, 1);
+    router_unlisten(world.router, &listener);
+    world_deinit(&world);
+}
+
 static void complete(World *world, bool is_prompt, const char *target, const char *argument)
 {
     asker_prepare(&world->asker, CALL_COMPLETE, target, NULL);
@@ -471,6 +554,8 @@ int main(void)
         cmocka_unit_test(result_of_another_kind_is_a_bad_one),
         cmocka_unit_test(prompt_arguments_are_strings_and_the_required_are_there),
         cmocka_unit_test(resource_is_found_before_templates_and_they_in_order),
+        cmocka_unit_test(a_prefix_answers_for_what_nothing_has),
+        cmocka_unit_test(what_takes_time_is_added_when_it_is_needed),
         cmocka_unit_test(completion_is_asked_of_those_who_complete),
         cmocka_unit_test(want_of_memory_ends_every_kind_of_call_once),
         cmocka_unit_test(synchronous_calls_allocate_nothing),

@@ -1,0 +1,481 @@
+/* `toolwire serve` and its templates, as clients of every revision meet them.
+ *
+ *     test_templates TOOLWIRE
+ */
+#include "e2e/peer.h"
+
+#include "support/cmocka.h"
+
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/compiler.h"
+
+#define WATCHDOG_S 60
+
+static const char *program;
+
+static const char *const revisions[] = {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25",
+                                        "2026-07-28"};
+
+typedef struct Session {
+    Peer peer;
+    const char *revision;
+    char folder[64]; /* its own, and the user's configuration */
+    char root[96];
+    Arena arena;
+    char *line; /* the last answer */
+    JsonValue answer;
+    int n_sent;
+} Session;
+
+static int remove_one(const char *path, const struct stat *info, int type, struct FTW *at)
+{
+    (void)info;
+    (void)type;
+    (void)at;
+    return remove(path);
+}
+
+static bool is_modern(const Session *s)
+{
+    return strcmp(s->revision, "2026-07-28") == 0;
+}
+
+/* From when on a tool's failure is a result. */
+static bool tells_in_results(const Session *s)
+{
+    return strcmp(s->revision, "2025-06-18") >= 0;
+}
+
+/* Sends a request and takes its answer. Parameters are JSON members with ' for ". */
+static void ask(Session *s, const char *method, const char *members)
+{
+    static char line[1 << 16];
+    char *text = strdup(members);
+    JsonDoc doc;
+
+    for (char *c = strchr(text, '\''); c != NULL; c = strchr(c, '\'')) {
+        *c = '"';
+    }
+    (void)snprintf(line, sizeof(line),
+                   "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"%s\",\"params\":{%s%s%s}}",
+                   ++s->n_sent, method, text, is_modern(s) && text[0] != '\0' ? "," : "",
+                   is_modern(s) ? "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":"
+                                  "\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":"
+                                  "{}}"
+                                : "");
+    free(text);
+    peer_send(&s->peer, line);
+    free(s->line);
+    arena_reset(&s->arena, 0);
+    s->line = peer_line(&s->peer);
+    assert_non_null(s->line);
+    assert_int_equal(json_parse(&doc, &s->arena, s->line, strlen(s->line), NULL, NULL), 0);
+    s->answer = json_root(&doc);
+}
+
+static void tool(Session *s, const char *name, const char *arguments)
+{
+    static char members[1 << 15];
+
+    (void)snprintf(members, sizeof(members), "'name':'%s','arguments':%s", name, arguments);
+    ask(s, "tools/call", members);
+}
+
+static bool has(const Session *s, const char *pointer)
+{
+    JsonValue v;
+
+    return json_pointer(s->answer, span_from_str(pointer), &v) == 0;
+}
+
+static Span at(const Session *s, const char *pointer)
+{
+    JsonValue v;
+
+    if (json_pointer(s->answer, span_from_str(pointer), &v) != 0) {
+        fail_msg("%s: there is no %s in %.500s", s->revision, pointer, s->line);
+    }
+    return json_span(v);
+}
+
+static void assert_at(const Session *s, const char *pointer, const char *json)
+{
+    Span v = at(s, pointer);
+
+    if (!span_equals(v, span_from_str(json))) {
+        fail_msg("%s: %s is %.*s, not %s", s->revision, pointer, (int)(v.n < 300 ? v.n : 300), v.p,
+                 json);
+    }
+}
+
+/* A tool's own error in the form of the revision. */
+static void assert_fails(const Session *s, const char *code, const char *message)
+{
+    bool is_result = tells_in_results(s);
+    char quoted[512];
+
+    (void)snprintf(quoted, sizeof(quoted), "\"%s\"", message);
+    assert_int_equal(has(s, "/error"), !is_result);
+    assert_at(s, is_result ? "/result/structuredContent/error/code" : "/error/code", code);
+    assert_at(s, is_result ? "/result/structuredContent/error/message" : "/error/message", quoted);
+    if (is_result) {
+        assert_at(s, "/result/isError", "true");
+        assert_at(s, "/result/content/0/text", quoted);
+    }
+}
+
+static void open_session(Session *s, const char *revision, const char *templates)
+{
+    const char *const arguments[] = {"serve",   "--write-root",
+                                     s->root,   "--rate",
+                                     "off",     templates != NULL ? "--templates" : NULL,
+                                     templates, NULL};
+    char members[256];
+
+    s->revision = revision;
+    peer_start(&s->peer, program, arguments);
+    if (is_modern(s)) {
+        return;
+    }
+    (void)snprintf(members, sizeof(members),
+                   "'protocolVersion':'%s','capabilities':{},'clientInfo':{'name':'claude-code',"
+                   "'version':'1.0.0'}",
+                   revision);
+    ask(s, "initialize", members);
+    assert_true(has(s, "/result/capabilities/resources/listChanged"));
+    assert_true(has(s, "/result/capabilities/prompts/listChanged"));
+    peer_send(&s->peer, INITIALIZED);
+}
+
+static void close_session(Session *s)
+{
+    free(s->line);
+    s->line = NULL;
+    assert_int_equal(peer_finish(&s->peer), 0);
+}
+
+static int setup(void **state)
+{
+    Session *s = calloc(1, sizeof(*s));
+
+    assert_non_null(s);
+    (void)alarm(WATCHDOG_S);
+    (void)snprintf(s->folder, sizeof(s->folder), "/tmp/tw-e2e-templates-XXXXXX");
+    assert_non_null(mkdtemp(s->folder));
+    assert_int_equal(setenv("XDG_CONFIG_HOME", s->folder, 1), 0);
+    (void)snprintf(s->root, sizeof(s->root), "%s/root", s->folder);
+    assert_int_equal(mkdir(s->root, 0700), 0);
+    arena_init(&s->arena, (size_t)1 << 28);
+    *state = s;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    Session *s = *state;
+
+    (void)alarm(0);
+    arena_deinit(&s->arena);
+    assert_int_equal(nftw(s->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+    free(s);
+    return 0;
+}
+
+/* ---- the documents' examples ---- */
+
+static void examples_of(Session *s)
+{
+    ask(s, "tools/list", "");
+    assert_at(s, "/result/tools/0/name", "\"generate_template\"");
+    assert_at(s, "/result/tools/0/description", "\"Generate a template from a URI\"");
+    assert_at(s, "/result/tools/0/inputSchema",
+              "{\"type\":\"object\",\"properties\":{\"resource_uri\":{\"type\":\"string\","
+              "\"description\":\"Template URI (e.g., template://makefile/rust/cli)\"},"
+              "\"parameters\":{\"type\":\"object\",\"description\":\"Template parameters\"}},"
+              "\"required\":[\"resource_uri\",\"parameters\"]}");
+    assert_int_equal(has(s, "/result/tools/0/outputSchema"), tells_in_results(s));
+    ask(s, "resources/list", "");
+    assert_at(s, "/result/resources/0",
+              "{\"uri\":\"template://makefile/rust/cli\",\"name\":\"Rust CLI Makefile\","
+              "\"description\":\"Professional Makefile template for Rust CLI projects\","
+              "\"mimeType\":\"text/x-makefile\"}");
+    tool(s, "generate_template",
+         "{'resource_uri':'template://makefile/rust/cli','parameters':{'project_name':"
+         "'my-project','has_tests':true}}");
+    assert_at(s, "/result/content/0/type", "\"text\"");
+    assert_true(span_starts_with(at(s, "/result/content/0/text"), SPAN("\"# my-project")));
+    assert_false(has(s, "/result/content/1"));
+    assert_int_equal(has(s, "/result/structuredContent/checksum"), tells_in_results(s));
+    ask(s, "prompts/list", "");
+    assert_at(s, "/result/prompts/0/name", "\"scaffold-rust-project\"");
+    ask(s, "resources/templates/list", "");
+    assert_at(s, "/result/resourceTemplates/0/uriTemplate",
+              "\"template://{category}/{toolchain}/{variant}\"");
+    ask(s, "completion/complete",
+        "'ref':{'type':'ref/resource','uri':'template://{category}/{toolchain}/{variant}'},"
+        "'argument':{'name':'category','value':'makef'}");
+    assert_at(s, "/result/completion/values", "[\"makefile\"]");
+}
+
+static void the_examples_work_as_printed(void **state)
+{
+    Session *s = *state;
+
+    for (size_t i = 0; i < TW_ARRAY_SIZE(revisions); i++) {
+        open_session(s, revisions[i], NULL);
+        examples_of(s);
+        close_session(s);
+    }
+}
+
+/* ---- errors ---- */
+
+static void errors_of(Session *s)
+{
+    tool(s, "generate_template", "{'resource_uri':'template://a/b/c','parameters':{}}");
+    assert_fails(s, "-32000", "Template not found: template://a/b/c");
+    tool(s, "generate_template", "{'resource_uri':'template://../../etc/passwd','parameters':{}}");
+    assert_fails(s, "-32001", "Invalid template URI: template://../../etc/passwd");
+    /* Fault 12 of the original. */
+    tool(s, "validate_template",
+         "{'resource_uri':'template://x/makefile/rust/cli/y','parameters':{}}");
+    assert_fails(s, "-32001", "Invalid template URI: template://x/makefile/rust/cli/y");
+    tool(s, "generate_template",
+         "{'resource_uri':'template://makefile/rust/cli','parameters':{'has_tests':'x'}}");
+    assert_fails(s, "-32002",
+                 "Parameter validation failed: project_name - required parameter missing");
+    assert_at(s,
+              tells_in_results(s) ? "/result/structuredContent/error/data/errors/1/parameter"
+                                  : "/error/data/errors/1/parameter",
+              "\"has_tests\"");
+    tool(s, "scaffold_project",
+         "{'toolchain':'rust','templates':['makefile'],'parameters':{'project_name':'p'},"
+         "'write_to':'../x'}");
+    assert_true(has(s, "/error") || span_equals(at(s, "/result/isError"), SPAN("true")));
+    ask(s, "resources/read", "'uri':'template://%2e%2e/etc/passwd'");
+    if (!is_modern(s)) {
+        assert_at(s, "/error/code", "-32001");
+    }
+    assert_at(s, "/error/message", "\"Invalid template URI: template://%2e%2e/etc/passwd\"");
+    ask(s, "resources/read", "'uri':'template://../../etc/passwd'");
+    assert_at(s, "/error/message", "\"Invalid template URI: template://../../etc/passwd\"");
+}
+
+static void errors_have_the_form_of_the_revision(void **state)
+{
+    Session *s = *state;
+
+    for (size_t i = 0; i < TW_ARRAY_SIZE(revisions); i++) {
+        open_session(s, revisions[i], NULL);
+        errors_of(s);
+        close_session(s);
+    }
+}
+
+/* A tool's name as a method gives the report alone. */
+static void a_tool_can_be_called_as_a_method(void **state)
+{
+    Session *s = *state;
+
+    open_session(s, "2024-11-05", NULL);
+    ask(s, "list_templates", "'toolchain':'rust','category':'makefile'");
+    assert_at(s, "/result/count", "1");
+    assert_at(s, "/result/templates/0/uri", "\"template://makefile/rust/cli\"");
+    close_session(s);
+}
+
+/* ---- faults of the original ---- */
+
+static void the_faults_of_the_original_are_absent(void **state)
+{
+    Session *s = *state;
+
+    open_session(s, "2025-11-25", NULL);
+    /* 8: defaults */
+    tool(s, "generate_template",
+         "{'resource_uri':'template://makefile/deno/cli','parameters':{'project_name':'p'}}");
+    assert_non_null(strstr(s->line, "main.ts"));
+    assert_non_null(strstr(s->line, "--allow-read"));
+    /* 9: what is declared is printed */
+    tool(s, "generate_template",
+         "{'resource_uri':'template://readme/python-uv/cli','parameters':{'project_name':'p',"
+         "'author_name':'Ada'}}");
+    assert_non_null(strstr(s->line, "Ada"));
+    /* 10: no HTML */
+    tool(s, "generate_template",
+         "{'resource_uri':'template://readme/rust/cli','parameters':{'project_name':'p',"
+         "'description':'a & b <c> d=e'}}");
+    assert_non_null(strstr(s->line, "a & b <c> d=e"));
+    assert_null(strstr(s->line, "&amp;"));
+    /* 11: types, unknown keys, elements, names */
+    tool(s, "generate_template",
+         "{'resource_uri':'template://makefile/rust/cli','parameters':{'project_name':'../x',"
+         "'has_tests':'no','features':[5],'none':1}}");
+    assert_at(s, "/result/structuredContent/error/data/errors/0/parameter", "\"project_name\"");
+    assert_non_null(strstr(s->line, "\"has_tests\""));
+    assert_non_null(strstr(s->line, "\"features[0]\""));
+    assert_non_null(strstr(s->line, "Unknown parameter: none"));
+    /* 14: order */
+    tool(s, "search_templates", "{'query':'','limit':3}");
+    assert_true(has(s, "/result/structuredContent/templates/2"));
+    {
+        char *first = strdup(at(s, "/result").p);
+
+        tool(s, "search_templates", "{'query':'','limit':3}");
+        assert_true(span_equals(at(s, "/result"), span_make(first, at(s, "/result").n)));
+        free(first);
+    }
+    close_session(s);
+}
+
+/* ---- files ---- */
+
+static bool exists(const Session *s, const char *path)
+{
+    char full[256];
+    struct stat info;
+
+    (void)snprintf(full, sizeof(full), "%s/%s", s->folder, path);
+    return lstat(full, &info) == 0;
+}
+
+static void put(const Session *s, const char *path, const char *text)
+{
+    char full[256];
+    FILE *f;
+
+    (void)snprintf(full, sizeof(full), "%s/%s", s->folder, path);
+    f = fopen(full, "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void make_folder(const Session *s, const char *path)
+{
+    char full[256];
+
+    (void)snprintf(full, sizeof(full), "%s/%s", s->folder, path);
+    assert_int_equal(mkdir(full, 0700), 0);
+}
+
+static void link_to(const Session *s, const char *target, const char *path)
+{
+    char full[256];
+
+    (void)snprintf(full, sizeof(full), "%s/%s", s->folder, path);
+    assert_int_equal(symlink(target, full), 0);
+}
+
+#define SCAFFOLD(place, more)                                                                      \
+    "{'toolchain':'rust','templates':['makefile','gitignore'],'parameters':{'project_name':'p'},"  \
+    "'write_to':'" place "'" more "}"
+
+static void files_are_written_and_links_lead_nowhere(void **state)
+{
+    Session *s = *state;
+
+    make_folder(s, "outside");
+    put(s, "outside/secret", "secret");
+    link_to(s, "../outside", "root/link");
+    make_folder(s, "root/trap");
+    link_to(s, "../../outside/secret", "root/trap/Makefile");
+    link_to(s, "../../outside/new", "root/trap/.gitignore");
+    open_session(s, "2025-11-25", NULL);
+    tool(s, "scaffold_project", SCAFFOLD("app", ",'dry_run':true"));
+    assert_at(s, "/result/structuredContent/files/0/state", "\"new\"");
+    assert_false(exists(s, "root/app"));
+    tool(s, "scaffold_project", SCAFFOLD("app", ""));
+    assert_at(s, "/result/structuredContent/files/0/written", "true");
+    assert_true(exists(s, "root/app/Makefile") && exists(s, "root/app/.gitignore"));
+    tool(s, "scaffold_project", SCAFFOLD("link", ",'overwrite':true"));
+    assert_at(s, "/result/isError", "true");
+    tool(s, "scaffold_project", SCAFFOLD("link/sub", ""));
+    assert_at(s, "/result/isError", "true");
+    tool(s, "scaffold_project", SCAFFOLD("trap", ",'overwrite':true"));
+    assert_at(s, "/result/isError", "true");
+    close_session(s);
+    assert_false(exists(s, "outside/Makefile"));
+    assert_false(exists(s, "outside/sub"));
+    assert_false(exists(s, "outside/new"));
+}
+
+static void own_templates_are_offered(void **state)
+{
+    Session *s = *state;
+    char folder[128];
+
+    make_folder(s, "own");
+    put(s, "own/manifest.json",
+        "{\"templates\":[{\"uri\":\"template://notes/mine/plain\",\"name\":\"Notes\",\"file\":"
+        "\"notes.hbs\",\"output\":\"NOTES\",\"parameters\":[{\"name\":\"project_name\",\"type\":"
+        "\"string\"}]}]}");
+    put(s, "own/notes.hbs", "Notes of {{upper project_name}}");
+    (void)snprintf(folder, sizeof(folder), "%s/own", s->folder);
+    open_session(s, "2025-11-25", folder);
+    tool(s, "generate_template",
+         "{'resource_uri':'template://notes/mine/plain','parameters':{'project_name':'x'}}");
+    assert_at(s, "/result/content/0/text", "\"Notes of X\"");
+    ask(s, "prompts/get", "'name':'scaffold-mine-project','arguments':{'project_name':'x'}");
+    assert_true(has(s, "/result/messages/0/content/text"));
+    close_session(s);
+}
+
+static int run_for_status(const char *const *arguments)
+{
+    return peer_wait(peer_spawn_all(program, arguments, -1, -1, -1));
+}
+
+static void folders_that_are_not_there_are_a_wrong_use(void **state)
+{
+    static const char *const no_templates[] = {"serve", "--templates", "/nonexistent/x", NULL};
+    static const char *const no_root[] = {"serve", "--write-root", "/nonexistent/x", NULL};
+
+    (void)state;
+    assert_int_equal(run_for_status(no_templates), 2);
+    assert_int_equal(run_for_status(no_root), 2);
+}
+
+static void without_the_toolkit_there_are_no_template_tools(void **state)
+{
+    static const char *const arguments[] = {"serve", "--no-toolkit", "--diagnostics", NULL};
+    Session *s = *state;
+
+    s->revision = "2025-11-25";
+    peer_open(&s->peer, program, arguments);
+    ask(s, "tools/list", "");
+    assert_at(s, "/result/tools/0/name", "\"echo\"");
+    assert_false(has(s, "/result/tools/3"));
+    ask(s, "resources/list", "");
+    assert_at(s, "/error/code", "-32601");
+    close_session(s);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(the_examples_work_as_printed),
+        CASE(errors_have_the_form_of_the_revision),
+        CASE(a_tool_can_be_called_as_a_method),
+        CASE(the_faults_of_the_original_are_absent),
+        CASE(files_are_written_and_links_lead_nowhere),
+        CASE(own_templates_are_offered),
+        CASE(folders_that_are_not_there_are_a_wrong_use),
+        CASE(without_the_toolkit_there_are_no_template_tools),
+    };
+
+    if (argc != 2) {
+        fprintf(stderr, "usage: test_templates TOOLWIRE\n");
+        return 2;
+    }
+    program = argv[1];
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
