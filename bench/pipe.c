@@ -8,9 +8,11 @@
  * end on another.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
@@ -24,9 +26,11 @@
 #define MAX_SAMPLES ((size_t)1 << 16)
 #define WARM_UP_NS  50000000u
 /* So much below the limit: the envelope of a result, and its pieces. */
-#define BELOW_LIMIT ((size_t)1024)
-#define LARGE_BYTES ((size_t)LIMIT_PIPE_MESSAGE_BYTES - BELOW_LIMIT)
-#define MEMORY_GOAL 3.0 /* frames */
+#define BELOW_LIMIT  ((size_t)1024)
+#define LARGE_BYTES  ((size_t)LIMIT_PIPE_MESSAGE_BYTES - BELOW_LIMIT)
+#define MEMORY_GOAL  3.0 /* frames */
+#define BESIDE_BYTES ((size_t)1000)
+#define BESIDE_GOAL  2.0 /* times the p99 without a misbehaving add-in */
 
 static double samples[MAX_SAMPLES];
 
@@ -202,6 +206,60 @@ static void run_memory(const Row *row, const RowSetup *setup, Report *report)
         3);
 }
 
+/* Round trips of one add-in while another one misbehaves, and without it, in turn; the misbehaving
+ * one is on the other core. */
+static void run_beside(const char *kind, const RowSetup *setup, Report *report)
+{
+    static Rounds before;
+    static Rounds beside;
+    double ratio[ROW_MAX_ROUNDS];
+    HubSide *side;
+
+    peer_place(PEER_PLACE_LAST_CORE);
+    side = hub_side_new(scratch(), BESIDE_BYTES);
+    (void)hub_side_run(side, WARM_UP_NS, samples, MAX_SAMPLES);
+    for (size_t round = 0; round < setup->n_rounds; round++) {
+        pid_t bad;
+
+        peer_watchdog();
+        note(&before, round, hub_side_run(side, setup->round_ns, samples, MAX_SAMPLES),
+             BESIDE_BYTES);
+        bad = pipe_side_start(BENCH_PIPE_BAD, kind, hub_side_path(side));
+        peer_place_process(bad, PEER_PLACE_FIRST_CORE);
+        note(&beside, round, hub_side_run(side, setup->round_ns, samples, MAX_SAMPLES),
+             BESIDE_BYTES);
+        (void)kill(bad, SIGKILL);
+        (void)waitpid(bad, NULL, 0);
+        ratio[round] = beside.p99_us[round] / before.p99_us[round];
+    }
+    hub_side_free(side);
+    report_line(
+        report, kind, "-",
+        (ReportFigure[]){
+            {.name = "p99_us", .value = row_median(before.p99_us, setup->n_rounds), .decimals = 2},
+            {.name = "beside_us",
+             .value = row_median(beside.p99_us, setup->n_rounds),
+             .decimals = 2},
+            {.name = "ratio",
+             .value = row_median(ratio, setup->n_rounds),
+             .decimals = 2,
+             .goal = REPORT_GOAL_AT_MOST,
+             .limit = BESIDE_GOAL}},
+        3);
+}
+
+static void run_bystander(const Row *row, const RowSetup *setup, Report *report)
+{
+    static const char *const kinds[] = {"unknown-type", "no-call-id",   "wrong-id",
+                                        "bad-utf8",     "bad-length",   "silent",
+                                        "never-reads",  "byte-a-second"};
+
+    (void)row;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(kinds); i++) {
+        run_beside(kinds[i], setup, report);
+    }
+}
+
 #define ROUND_TRIP "round trip, everything on one core, argument of "
 
 static const Row rows[] = {
@@ -214,6 +272,8 @@ static const Row rows[] = {
     {"large-1m", "frames of 1 MB both ways, one call at a time", run_large, .size = 1000000},
     {"large-16m", "frames of 16 MiB both ways, one call at a time", run_large, .size = LARGE_BYTES,
      .ratio_goal = 0.6},
+    {"bystander", "p99 of round trips with 1 KB while another add-in misbehaves, and without it",
+     run_bystander, .size = 0},
 };
 
 /* Both sides are here. */

@@ -30,16 +30,16 @@ size_t pipe_side_bytes(size_t size)
     return 2 * (HEADER_BYTES + ENVELOPE_BYTES + size);
 }
 
-pid_t pipe_side_start(const char *what, const char *socket_path)
+pid_t pipe_side_start(const char *program, const char *what, const char *socket_path)
 {
-    char program[] = BENCH_PIPE_PEER;
-    char *argv[] = {program, strdup(what), strdup(socket_path), NULL};
+    char *argv[] = {strdup(program), strdup(what), strdup(socket_path), NULL};
     pid_t pid;
     int r = posix_spawn(&pid, program, NULL, NULL, argv, environ);
 
     if (r != 0) {
         peer_die(program, strerror(r));
     }
+    free(argv[0]);
     free(argv[1]);
     free(argv[2]);
     return pid;
@@ -57,7 +57,7 @@ static void floor_connect(FloorSide *side, const char *folder)
         listen(listener, 1) != 0) {
         peer_die(address.sun_path, strerror(errno));
     }
-    side->pid = pipe_side_start("echo", address.sun_path);
+    side->pid = pipe_side_start(BENCH_PIPE_PEER, "echo", address.sun_path);
     side->fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
     if (side->fd < 0) {
         peer_die("accept", strerror(errno));

@@ -120,7 +120,7 @@ HubSide *hub_side_new(const char *folder, size_t size)
     hub_read_arguments(side, size);
     side->listener.changed = hub_on_changed;
     router_listen(hub_router(side->hub), &side->listener);
-    side->pid = pipe_side_start("addin", addins_path(side->addins));
+    side->pid = pipe_side_start(BENCH_PIPE_PEER, "addin", addins_path(side->addins));
     (void)io_loop_run(hub_loop(side->hub));
     router_unlisten(hub_router(side->hub), &side->listener);
     return side;
@@ -140,6 +140,11 @@ void hub_side_free(HubSide *side)
 pid_t hub_side_peer(const HubSide *side)
 {
     return side->pid;
+}
+
+const char *hub_side_path(const HubSide *side)
+{
+    return addins_path(side->addins);
 }
 
 size_t hub_side_run(HubSide *side, uint64_t for_ns, double *samples, size_t max)

@@ -29,5 +29,8 @@ pid_t hub_side_peer(const HubSide *side);
 /* Bytes that cross the socket for one call, both ways; of the hub's frames within a few. */
 size_t pipe_side_bytes(size_t size);
 
-/* Starts bench_pipe_peer with these arguments. */
-pid_t pipe_side_start(const char *what, const char *socket_path);
+/* Where other add-ins find the hub. */
+const char *hub_side_path(const HubSide *side);
+
+/* Starts a program that connects to the socket: `program what socket_path`. */
+pid_t pipe_side_start(const char *program, const char *what, const char *socket_path);

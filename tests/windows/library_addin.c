@@ -15,19 +15,25 @@ static void *answer_main(void *context)
 
 static void on_hello(TwCall *call, void *user)
 {
+    pthread_attr_t detached;
     pthread_t thread;
+    int r;
 
     (void)user;
     if (tw_call_keep(call) != 0) {
         (void)tw_call_failed(call, "it cannot be kept");
         return;
     }
-    if (pthread_create(&thread, NULL, answer_main, call) != 0) {
+    /* Detached from its beginning: winpthreads may lose a thread that is detached while it starts.
+     */
+    (void)pthread_attr_init(&detached);
+    (void)pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+    r = pthread_create(&thread, &detached, answer_main, call);
+    (void)pthread_attr_destroy(&detached);
+    if (r != 0) {
         (void)tw_call_failed(call, "no thread");
         tw_call_done(call);
-        return;
     }
-    (void)pthread_detach(thread);
 }
 
 int main(int argc, char **argv)
