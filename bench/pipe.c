@@ -3,9 +3,9 @@
  *
  * Floor: a frame is written, a frame is read; at the other end a bare C program sends frames back.
  * Hub: a call is dispatched by the router to the provider of the pipe, and its result comes back;
- * at the other end a bare C add-in finds the message by searching and answers with it. Both are in
- * this process; round trips are measured with everything on one core, large frames with the other
- * end on another.
+ * at the other end a bare C add-in takes the message from its place and answers with it. Both are
+ * in this process; round trips are measured with everything on one core, large frames with the
+ * other end on another.
  */
 #include <errno.h>
 #include <signal.h>
@@ -207,8 +207,8 @@ static void run_memory(const Row *row, const RowSetup *setup, Report *report)
 }
 
 /* Round trips of one add-in while another one misbehaves, and without it, in turn; the misbehaving
- * one is on the other core. */
-static void run_beside(const char *kind, const RowSetup *setup, Report *report)
+ * one is on the other core. The storm, a thousand connections a second, is for information. */
+static void run_beside(const char *kind, const RowSetup *setup, Report *report, bool has_goal)
 {
     static Rounds before;
     static Rounds beside;
@@ -243,20 +243,20 @@ static void run_beside(const char *kind, const RowSetup *setup, Report *report)
             {.name = "ratio",
              .value = row_median(ratio, setup->n_rounds),
              .decimals = 2,
-             .goal = REPORT_GOAL_AT_MOST,
+             .goal = has_goal ? REPORT_GOAL_AT_MOST : REPORT_GOAL_NONE,
              .limit = BESIDE_GOAL}},
         3);
 }
 
 static void run_bystander(const Row *row, const RowSetup *setup, Report *report)
 {
-    static const char *const kinds[] = {"unknown-type", "no-call-id",   "wrong-id",
-                                        "bad-utf8",     "bad-length",   "silent",
-                                        "never-reads",  "byte-a-second"};
+    static const char *const kinds[] = {"unknown-type", "no-call-id",    "wrong-id",
+                                        "bad-utf8",     "bad-length",    "silent",
+                                        "never-reads",  "byte-a-second", "storm"};
 
     (void)row;
     for (size_t i = 0; i < TW_ARRAY_SIZE(kinds); i++) {
-        run_beside(kinds[i], setup, report);
+        run_beside(kinds[i], setup, report, i + 1 < TW_ARRAY_SIZE(kinds));
     }
 }
 

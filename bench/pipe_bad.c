@@ -12,8 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Between two messages, or two connections, of a kind that goes on: an add-in that errs often. */
+/* Between two messages of a kind that goes on: an add-in that errs often. */
 #define PAUSE_MS 1
+
+/* Between two connections; ours wait for a second. The storm does not keep to it. */
+#define CONNECT_PAUSE_MS 10
 
 static struct sockaddr_un address = {.sun_family = AF_UNIX};
 
@@ -72,7 +75,7 @@ static void repeat(const char *message)
             pause_ms(PAUSE_MS);
         }
         (void)close(fd);
-        pause_ms(PAUSE_MS);
+        pause_ms(CONNECT_PAUSE_MS);
     }
 }
 
@@ -98,7 +101,7 @@ static void send_bad_utf8(void)
 }
 
 /* A length of 2^32 - 1, on one connection after another. */
-static void send_bad_length(void)
+static void connect_again_and_again(long ms)
 {
     for (;;) {
         int fd = connect_hub();
@@ -108,8 +111,18 @@ static void send_bad_length(void)
         while (recv(fd, buffer, sizeof(buffer), 0) > 0) {
         }
         (void)close(fd);
-        pause_ms(PAUSE_MS);
+        pause_ms(ms);
     }
+}
+
+static void send_bad_length(void)
+{
+    connect_again_and_again(CONNECT_PAUSE_MS);
+}
+
+static void storm(void)
+{
+    connect_again_and_again(PAUSE_MS);
 }
 
 static void say_nothing(void)
@@ -154,7 +167,7 @@ static const struct {
 } kinds[] = {
     {"unknown-type", send_unknown}, {"no-call-id", send_without_field}, {"wrong-id", send_wrong_id},
     {"bad-utf8", send_bad_utf8},    {"bad-length", send_bad_length},    {"silent", say_nothing},
-    {"never-reads", never_read},    {"byte-a-second", send_slowly},
+    {"never-reads", never_read},    {"byte-a-second", send_slowly},     {"storm", storm},
 };
 
 int main(int argc, char **argv)

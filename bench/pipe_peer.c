@@ -2,8 +2,8 @@
  *
  *     bench_pipe_peer echo SOCKET     frames (4 bytes of length, the lowest first) go back as they
  *                                     came
- *     bench_pipe_peer addin SOCKET    an add-in with one tool, echo: finds id and message by
- *                                     searching, and answers with the message
+ *     bench_pipe_peer addin SOCKET    an add-in with one tool, echo: takes id and message from
+ *                                     their places, and answers with the message
  *
  * Reads and writes block, nothing is parsed, nothing is validated.
  */
@@ -96,24 +96,23 @@ static bool echo_frame(int fd, size_t n)
 #define HEAD(type)                                                                                 \
     "{\"id\":\"550e8400-e29b-41d4-a716-446655440001\",\"type\":\"" type                            \
     "\",\"timestamp\":\"2025-01-15T10:30:00.045Z\",\"payload\":{"
+#define RESULT_HEAD HEAD("tool_result") "\"call_id\":\""
 
-/* data: what comes between head and tail of the answer. */
-static bool answer(int fd, char *call_id, char *data, size_t n_data)
+/* data: what comes between head and tail of the answer. Two pieces beside it, whatever its size. */
+static bool answer(int fd, const char *call_id, char *data, size_t n_data)
 {
-    static char head[] = HEAD("tool_result") "\"call_id\":\"";
-    static char middle[] = "\",\"success\":true,\"data\":";
+    static const char middle[] = "\",\"success\":true,\"data\":";
     static char tail[] = ",\"error\":null,\"duration_ms\":0}}";
-    uint32_t header =
-        header_of(sizeof(head) - 1 + UUID_BYTES + sizeof(middle) - 1 + n_data + sizeof(tail) - 1);
+    static char front[HEADER_BYTES + sizeof(RESULT_HEAD) - 1 + UUID_BYTES + sizeof(middle) - 1] =
+        "    " RESULT_HEAD;
+    size_t at = HEADER_BYTES + sizeof(RESULT_HEAD) - 1;
+    uint32_t header = header_of(sizeof(front) - HEADER_BYTES + n_data + sizeof(tail) - 1);
 
-    return write_pieces(fd,
-                        (struct iovec[]){{&header, sizeof(header)},
-                                         {head, sizeof(head) - 1},
-                                         {call_id, UUID_BYTES},
-                                         {middle, sizeof(middle) - 1},
-                                         {data, n_data},
-                                         {tail, sizeof(tail) - 1}},
-                        6);
+    memcpy(front, &header, sizeof(header));
+    memcpy(front + at, call_id, UUID_BYTES);
+    memcpy(front + at + UUID_BYTES, middle, sizeof(middle) - 1);
+    return write_pieces(
+        fd, (struct iovec[]){{front, sizeof(front)}, {data, n_data}, {tail, sizeof(tail) - 1}}, 3);
 }
 
 static bool answer_ping(int fd)
@@ -125,29 +124,32 @@ static bool answer_ping(int fd)
                         2);
 }
 
-/* The hub's messages begin with their id, and end with the arguments: {"message":"…"}. */
+/* Everything of the hub's messages has its place: id, type, time, name, and at the end the
+ * arguments, {"message":"…"}. */
+#define ID_AT   (sizeof("{\"id\":\"") - 1)
+#define TYPE_AT (ID_AT + UUID_BYTES + sizeof("\",\"type\":\"") - 1)
+#define NAME_AT                                                                                    \
+    (TYPE_AT +                                                                                     \
+     sizeof("tool_call\",\"timestamp\":\"2025-01-15T10:30:00.000Z\",\"payload\":"                  \
+            "{\"tool_name\":\"") -                                                                 \
+     1)
+#define ECHO_NAME "echo\",\"args\":"
+
 static bool answer_call(int fd, size_t n)
 {
-    static const char begin[] = "{\"id\":\"";
-    static const char args[] = "\"args\":";
     static char list[] = "{\"name\":\"bench\",\"tools\":[{\"name\":\"echo\",\"description\":\"\","
                          "\"input_schema\":{\"type\":\"object\"}}]}";
     char *message = frame + HEADER_BYTES;
-    size_t n_look = n < 512 ? n : 512;
-    char *id = message + sizeof(begin) - 1;
-    char *data = memmem(message, n_look, args, sizeof(args) - 1);
 
-    if (memmem(message, n_look, "\"ping\"", 6) != NULL) {
-        return answer_ping(fd);
+    if (n < NAME_AT) {
+        return memcmp(message + TYPE_AT, "ping", 4) != 0 || answer_ping(fd);
     }
-    if (memmem(message, n_look, "toolwire.list_tools", 19) != NULL) {
-        return answer(fd, id, list, sizeof(list) - 1);
+    if (memcmp(message + NAME_AT, ECHO_NAME, sizeof(ECHO_NAME) - 1) == 0) {
+        size_t at = NAME_AT + sizeof(ECHO_NAME) - 1;
+
+        return answer(fd, message + ID_AT, message + at, n - at - 2);
     }
-    if (data == NULL) {
-        return true; /* a pong */
-    }
-    data += sizeof(args) - 1;
-    return answer(fd, id, data, (size_t)(message + n - data) - 2);
+    return answer(fd, message + ID_AT, list, sizeof(list) - 1);
 }
 
 int main(int argc, char **argv)

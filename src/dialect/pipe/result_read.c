@@ -12,6 +12,10 @@
 /* Brackets, names and commas around what is built, with room to spare. */
 #define BUILT_OVERHEAD ((size_t)64)
 
+/* A string of so many bytes stays where it is, as a piece of its own: to look through it and to
+ * copy it costs more than a piece does. */
+#define TEXT_PIECE_MIN ((size_t)256)
+
 /* Room for two numbers and their names. */
 #define META_SIZE 96
 
@@ -63,12 +67,12 @@ static bool value_has_lines(JsonValue value)
 {
     const JsonNode *nodes = value.node;
     Span json = json_span(value);
-    uint32_t n_nodes = json.n > BYTES_LEND_MIN ? nodes->skip : 0;
+    uint32_t n_nodes = json.n > TEXT_PIECE_MIN ? nodes->skip : 0;
     size_t at = 0;
 
     for (uint32_t i = 0; i < n_nodes; i++) {
         if ((nodes[i].tag & JSON_NODE_KIND_MASK) == JSON_STRING &&
-            nodes[i].size >= BYTES_LEND_MIN) {
+            nodes[i].size >= TEXT_PIECE_MIN) {
             size_t start = nodes[i].start - nodes[0].start;
 
             if (has_lines(span_make(json.p + at, start - at))) {
@@ -117,7 +121,7 @@ int pipe_one_line(Arena *arena, Span *json)
 /* A long string that stands in the text of its JSON as it stands in the JSON. */
 static bool is_long_string(const JsonNode *node)
 {
-    return node->size >= BYTES_LEND_MIN + 2 &&
+    return node->size >= TEXT_PIECE_MIN + 2 &&
            (node->tag & (JSON_NODE_KIND_MASK | JSON_NODE_ESCAPED)) == JSON_STRING;
 }
 
@@ -143,7 +147,7 @@ static int read_json_text(CallResult *result, Arena *arena, JsonValue data, Span
     const JsonNode *nodes = data.node;
     /* Of a copy the index says nothing. */
     bool is_whole = json.p == data.text + data.node->start;
-    uint32_t n_nodes = is_whole && json.n > BYTES_LEND_MIN ? data.node->skip : 0;
+    uint32_t n_nodes = is_whole && json.n > TEXT_PIECE_MIN ? data.node->skip : 0;
     TextBlock block = {.n_pieces = 0};
     size_t n_long = 0;
     size_t n_short = json.n;
