@@ -35,10 +35,10 @@ static const CliOption lint_options[] = {
 typedef struct Lint {
     const CliArgs *args;
     const char *root;
-    const char *sub;           /* folder in root, where the manifest lies; "" for root itself */
-    char path[LINT_PATH_SIZE]; /* of the file that is looked at, from root */
-    char full[LINT_PATH_SIZE]; /* with root before it, for words */
-    TemplateCatalog *catalog;  /* what was found good, to see what comes twice */
+    const char *sub;               /* folder in root, where the manifest lies; "" for root itself */
+    char path[LINT_PATH_SIZE];     /* of the file that is looked at, from root */
+    char full[2 * LINT_PATH_SIZE]; /* with root before it, for words */
+    TemplateCatalog *catalog;      /* what was found good, to see what comes twice */
     size_t n_templates;
     size_t n_errors;
     size_t n_warnings;
@@ -55,7 +55,7 @@ static bool lint_is_json(const Lint *lint)
 static Span lint_words(const Lint *lint, const Diag *problem)
 {
     Span message = span_from_str(problem->message);
-    char place[LINT_PATH_SIZE + 16];
+    char place[sizeof(lint->full) + 16];
 
     (void)snprintf(place, sizeof(place), "%s:%u: ", lint->full, problem->line);
     if (!span_starts_with(message, span_from_str(place))) {
