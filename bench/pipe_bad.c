@@ -15,8 +15,9 @@
 /* Between two messages of a kind that goes on: an add-in that errs often. */
 #define PAUSE_MS 1
 
-/* Between two connections; ours wait for a second. The storm does not keep to it. */
-#define CONNECT_PAUSE_MS 10
+/* Between two connections: ten times as often as the document's add-ins, which wait for a second.
+ * The storm does not keep to it. */
+#define CONNECT_PAUSE_MS 100
 
 static struct sockaddr_un address = {.sun_family = AF_UNIX};
 

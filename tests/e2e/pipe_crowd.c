@@ -139,7 +139,7 @@ static void take_message(CrowdAddin *addin, Span message)
     JsonDoc doc;
     JsonValue type;
     JsonValue value;
-    Span id;
+    Span id = SPAN_NULL;
     char text[64];
 
     arena_reset(&addin->arena, BUFFER_BYTES);
