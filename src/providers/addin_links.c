@@ -54,14 +54,15 @@ void addin_links_add(AddinLinks *links, int fd)
     logsink_write(links->log, LOGSINK_LEVEL_DEBUG, "pipe", "%s has come", link->name);
 }
 
-/* The first of those that offer it, and are there, whose description has been settled, or has not;
- * NULL if there is none. One whose description was refused does not offer it. */
-static AddinLink *links_first_offering(const AddinEntry *entry, bool is_new)
+/* The first of those that offer it, and are there; NULL if there is none. One whose description was
+ * refused does not offer it; one whose description is not settled does: an add-in that hands over
+ * to a new connection counts on that one from the moment when its list was read. */
+static AddinLink *links_first_offering(const AddinEntry *entry)
 {
     for (const AddinOffer *offer = addin_entry_offers(entry); offer != NULL; offer = offer->next) {
         AddinLink *link = offer->owner;
 
-        if (!offer->is_bad && offer->is_new == is_new && link->state == ADDIN_LINK_OPEN) {
+        if (!offer->is_bad && link->state == ADDIN_LINK_OPEN) {
             return link;
         }
     }
@@ -69,15 +70,14 @@ static AddinLink *links_first_offering(const AddinEntry *entry, bool is_new)
 }
 
 /* Of those that offer it the one that came last. Those that have told no list offer what the file
- * has; those whose description is not settled, and then those that have not answered yet, come
- * last. */
+ * has; those that have not answered yet come last. */
 AddinLink *addin_links_find(const AddinLinks *links, const AddinEntry *entry)
 {
-    AddinLink *best = links_first_offering(entry, false);
-    AddinLink *asked = links_first_offering(entry, true);
+    AddinLink *best = links_first_offering(entry);
+    AddinLink *asked = NULL;
 
     if (!addin_entry_is_in_file(entry)) {
-        return best != NULL ? best : asked;
+        return best;
     }
     for (AddinLink *link = links->newest; link != NULL && link != best; link = link->older) {
         if (link->state != ADDIN_LINK_OPEN) {
