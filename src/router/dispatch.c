@@ -43,6 +43,15 @@ static void router_dispatch_tool(Router *router, Call *call)
         router_end_naming(router, call, CALL_ERROR_UNKNOWN_TOOL, call->target);
         return;
     }
+    if (entry->input == NULL) {
+        int r = router_entry_prepare(entry, &router->scratch);
+
+        arena_reset(&router->scratch, 0);
+        if (r != 0) {
+            router_end_error(call, CALL_ERROR_INTERNAL);
+            return;
+        }
+    }
     router_start_checked(router, call, entry,
                          router_faults_tool(&router->faults, entry->input, call->arguments));
 }
@@ -213,9 +222,30 @@ static size_t router_page_length(const Router *router, const RouterTable *table,
     return max;
 }
 
+/* Makes the descriptions that nobody has needed so far. 0, else as router_entry_describe. */
+static int router_describe_all(Router *router, RouterTable *table)
+{
+    for (size_t i = 0; table->n_later > 0 && i < table->n; i++) {
+        RouterEntry *entry = table->entries[i];
+        int r;
+
+        if (table->descriptions[i].node != NULL) {
+            continue;
+        }
+        r = router_entry_describe(entry, &router->scratch);
+        arena_reset(&router->scratch, 0);
+        if (r != 0) {
+            return r;
+        }
+        table->descriptions[i] = router_entry_description(entry);
+        table->n_later--;
+    }
+    return 0;
+}
+
 static void router_dispatch_list(Router *router, Call *call, RouterKind kind)
 {
-    const RouterTable *table = &router->tables[kind];
+    RouterTable *table = &router->tables[kind];
     CallResult page = {.kind = CALL_RESULT_LIST};
     uint64_t serial = 0;
     size_t start;
@@ -224,6 +254,10 @@ static void router_dispatch_list(Router *router, Call *call, RouterKind kind)
     if (call->has_cursor &&
         !router_cursor_read(&router->words, router->seed, kind, call->cursor, &serial)) {
         router_end_error(call, CALL_ERROR_INVALID_CURSOR);
+        return;
+    }
+    if (router_describe_all(router, table) != 0) {
+        router_end_error(call, CALL_ERROR_INTERNAL);
         return;
     }
     start = router_seek(table, serial);

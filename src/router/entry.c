@@ -1,5 +1,6 @@
 #include "router/entry.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,14 +62,8 @@ static int entry_take_string(JsonValue object, const char *field, Arena *scratch
     return r != 0 ? err_fold(r) : 0;
 }
 
-static int entry_take_key(RouterEntry *entry, const char *field, Arena *scratch, Diag *reterr_diag)
+static int entry_set_key(RouterEntry *entry, Span key)
 {
-    Span key;
-    int r = entry_take_string(router_entry_description(entry), field, scratch, &key, reterr_diag);
-
-    if (r != 0) {
-        return r;
-    }
     entry->key = mem_alloc(key.n + 1);
     if (entry->key == NULL) {
         return err_raise(-ENOMEM);
@@ -77,6 +72,14 @@ static int entry_take_key(RouterEntry *entry, const char *field, Arena *scratch,
     entry->key[key.n] = '\0';
     entry->n_key = key.n;
     return 0;
+}
+
+static int entry_take_key(RouterEntry *entry, const char *field, Arena *scratch, Diag *reterr_diag)
+{
+    Span key;
+    int r = entry_take_string(router_entry_description(entry), field, scratch, &key, reterr_diag);
+
+    return r != 0 ? r : entry_set_key(entry, key);
 }
 
 static int entry_compile_schema(Schema **ret, const char *field, JsonValue value, Diag *reterr_diag)
@@ -99,21 +102,22 @@ static int entry_compile_schema(Schema **ret, const char *field, JsonValue value
     return entry_malformed(reterr_diag, path, "%s: %s", field, diag.message);
 }
 
-static int entry_compile_tool(RouterEntry *entry, Arena *scratch, Diag *reterr_diag)
+static int entry_check_name(const RouterEntry *entry, Diag *reterr_diag)
+{
+    return entry_is_name(router_entry_key(entry))
+               ? 0
+               : entry_malformed(reterr_diag, "name",
+                                 "the name must have 1 to %d letters, digits and _ . / -",
+                                 ENTRY_NAME_BYTES);
+}
+
+static int entry_compile_schemas(RouterEntry *entry, Diag *reterr_diag)
 {
     JsonValue description = router_entry_description(entry);
     JsonValue schema;
     JsonValue type;
-    int r = entry_take_key(entry, "name", scratch, reterr_diag);
+    int r;
 
-    if (r != 0) {
-        return r;
-    }
-    if (!entry_is_name(router_entry_key(entry))) {
-        return entry_malformed(reterr_diag, "name",
-                               "the name must have 1 to %d letters, digits and _ . / -",
-                               ENTRY_NAME_BYTES);
-    }
     if (!json_get(description, SPAN("inputSchema"), &schema)) {
         return entry_malformed(reterr_diag, "inputSchema", "inputSchema is missing");
     }
@@ -128,6 +132,14 @@ static int entry_compile_tool(RouterEntry *entry, Arena *scratch, Diag *reterr_d
         r = entry_compile_schema(&entry->output, "outputSchema", schema, reterr_diag);
     }
     return r;
+}
+
+static int entry_compile_tool(RouterEntry *entry, Arena *scratch, Diag *reterr_diag)
+{
+    int r = entry_take_key(entry, "name", scratch, reterr_diag);
+
+    r = r != 0 ? r : entry_check_name(entry, reterr_diag);
+    return r != 0 ? r : entry_compile_schemas(entry, reterr_diag);
 }
 
 static int entry_compile_resource(RouterEntry *entry, Arena *scratch, Diag *reterr_diag)
@@ -201,27 +213,21 @@ static int entry_take_json(RouterEntry *entry, JsonValue given, Arena *scratch)
     return 0;
 }
 
-static int entry_build(RouterEntry *entry, const RouterSpec *spec, Arena *scratch,
-                       Diag *reterr_diag)
+/* Takes the description; on failure it may be there and wrong. */
+static int entry_take_description(RouterEntry *entry, Span json, Arena *scratch, Diag *reterr_diag)
 {
-    static int (*const compile[ROUTER_N_KINDS])(RouterEntry *, Arena *, Diag *) = {
-        [ROUTER_TOOL] = entry_compile_tool,
-        [ROUTER_RESOURCE] = entry_compile_resource,
-        [ROUTER_TEMPLATE] = entry_compile_template,
-        [ROUTER_PROMPT] = entry_compile_prompt,
-    };
     Diag diag = DIAG_NULL;
     JsonDoc doc;
     int r;
 
-    if (spec->json.n > ENTRY_DESCRIPTION_BYTES) {
+    if (json.n > ENTRY_DESCRIPTION_BYTES) {
         return entry_malformed(reterr_diag, "", "the description is longer than %zu bytes",
                                ENTRY_DESCRIPTION_BYTES);
     }
-    r = json_parse(&doc, scratch, spec->json.p, spec->json.n, NULL, &diag);
+    r = json_parse(&doc, scratch, json.p, json.n, NULL, &diag);
     if (r > 0) {
         (void)entry_malformed(reterr_diag, "", "the description is not JSON: %s", diag.message);
-        diag_set_place(reterr_diag, spec->json.p, spec->json.n, diag.offset);
+        diag_set_place(reterr_diag, json.p, json.n, diag.offset);
         return ROUTER_E_MALFORMED;
     }
     if (r < 0) {
@@ -235,11 +241,27 @@ static int entry_build(RouterEntry *entry, const RouterSpec *spec, Arena *scratc
     if (r != 0) {
         return err_pass(r);
     }
-    r = router_entry_check(spec->kind, router_entry_description(entry), reterr_diag);
-    if (r != 0) {
-        return r;
+    return router_entry_check(entry->kind, router_entry_description(entry), reterr_diag);
+}
+
+static int entry_build(RouterEntry *entry, const RouterSpec *spec, Arena *scratch,
+                       Diag *reterr_diag)
+{
+    static int (*const compile[ROUTER_N_KINDS])(RouterEntry *, Arena *, Diag *) = {
+        [ROUTER_TOOL] = entry_compile_tool,
+        [ROUTER_RESOURCE] = entry_compile_resource,
+        [ROUTER_TEMPLATE] = entry_compile_template,
+        [ROUTER_PROMPT] = entry_compile_prompt,
+    };
+    int r;
+
+    if (spec->describe != NULL) {
+        assert(spec->kind == ROUTER_TOOL);
+        r = entry_set_key(entry, spec->name);
+        return r != 0 ? r : entry_check_name(entry, reterr_diag);
     }
-    return compile[spec->kind](entry, scratch, reterr_diag);
+    r = entry_take_description(entry, spec->json, scratch, reterr_diag);
+    return r != 0 ? r : compile[spec->kind](entry, scratch, reterr_diag);
 }
 
 int router_entry_new(RouterEntry **ret, const RouterSpec *spec, Arena *scratch, Diag *reterr_diag)
@@ -254,6 +276,7 @@ int router_entry_new(RouterEntry **ret, const RouterSpec *spec, Arena *scratch, 
         .kind = spec->kind,
         .provider = spec->provider,
         .context = spec->context,
+        .describe = spec->describe,
         .release = spec->release,
         .timeout_ms = spec->timeout_ms,
         .completes = spec->completes,
@@ -267,6 +290,54 @@ int router_entry_new(RouterEntry **ret, const RouterSpec *spec, Arena *scratch, 
     }
     *ret = entry;
     return 0;
+}
+
+/* Is the description that of this name? */
+static bool entry_has_name(const RouterEntry *entry)
+{
+    JsonValue name;
+
+    return json_get(router_entry_description(entry), SPAN("name"), &name) &&
+           json_string_equals(name, router_entry_key(entry));
+}
+
+int router_entry_describe(RouterEntry *entry, Arena *scratch)
+{
+    CLEANUP(bytes_deinit) Bytes json = BYTES_NULL;
+    int r;
+
+    if (entry->text != NULL) {
+        return 0;
+    }
+    bytes_init(&json, ENTRY_DESCRIPTION_BYTES);
+    r = entry->describe(entry->context, router_entry_key(entry), &json);
+    if (r != 0) {
+        return r < 0 ? err_pass(r) : ROUTER_E_MALFORMED;
+    }
+    r = entry_take_description(entry, bytes_span(&json), scratch, NULL);
+    if (r == 0 && !entry_has_name(entry)) {
+        r = ROUTER_E_MALFORMED;
+    }
+    if (r != 0) {
+        entry->text = mem_free(entry->text);
+        entry->nodes = mem_free(entry->nodes);
+    }
+    return r;
+}
+
+int router_entry_prepare(RouterEntry *entry, Arena *scratch)
+{
+    int r = router_entry_describe(entry, scratch);
+
+    if (r != 0 || entry->input != NULL) {
+        return r;
+    }
+    r = entry_compile_schemas(entry, NULL);
+    if (r != 0) {
+        entry->input = schema_free(entry->input);
+        entry->output = schema_free(entry->output);
+    }
+    return r;
 }
 
 RouterEntry *router_entry_free(RouterEntry *entry)

@@ -17,17 +17,18 @@ struct RouterEntry {
     RouterKind kind;
     const CallProvider *provider;
     void *context;
+    int (*describe)(void *context, Span name, Bytes *out); /* or NULL */
     void (*release)(void *context);
     int64_t timeout_ms;
     bool completes;
     Span prefix;
 
     uint64_t serial; /* grows from one addition to the next: what cursors name */
-    char *text;      /* the description, compact; owned, as all below */
+    char *text;      /* the description, compact; owned, as all below; NULL: not made yet */
     JsonNode *nodes;
     char *key; /* name, URI or URI template, decoded */
     size_t n_key;
-    Schema *input;  /* tool */
+    Schema *input;  /* tool; NULL: not compiled yet */
     Schema *output; /* tool; NULL if it has none */
     UriTemplate *template;
     JsonValue arguments; /* prompt: the array; node NULL if it has none */
@@ -39,6 +40,11 @@ struct RouterEntry {
 /* Checks and copies what spec says; uses scratch and does not reset it. With one reference, which
  * the caller has. 0, -ENOMEM, ROUTER_E_MALFORMED. Gives *ret. */
 int router_entry_new(RouterEntry **ret, const RouterSpec *spec, Arena *scratch, Diag *reterr_diag);
+
+/* Makes the description if there is none yet; and, for a call, compiles its schemas, too. Use
+ * scratch and do not reset it. 0; a negative errno, ROUTER_E_MALFORMED: then entry is as it was. */
+int router_entry_describe(RouterEntry *entry, Arena *scratch);
+int router_entry_prepare(RouterEntry *entry, Arena *scratch);
 
 RouterEntry *router_entry_ref(RouterEntry *entry);
 

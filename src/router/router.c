@@ -203,6 +203,7 @@ static int table_add(RouterTable *table, RouterEntry *entry)
     }
     table->entries[table->n] = entry;
     table->descriptions[table->n] = router_entry_description(entry);
+    table->n_later += entry->text == NULL;
     table->n++;
     return 0;
 }
@@ -250,6 +251,7 @@ int router_remove(Router *router, RouterKind kind, Span key)
     while (table->entries[i] != entry) {
         i++;
     }
+    table->n_later -= table->descriptions[i].node == NULL;
     table->n--;
     memmove(table->entries + i, table->entries + i + 1, (table->n - i) * sizeof(RouterEntry *));
     memmove(table->descriptions + i, table->descriptions + i + 1,

@@ -13,6 +13,7 @@
  */
 #pragma once
 
+#include "base/bytes.h"
 #include "base/diag.h"
 #include "base/hash.h"
 #include "base/span.h"
@@ -51,6 +52,12 @@ typedef struct RouterEntry RouterEntry;
 typedef struct RouterSpec {
     RouterKind kind;
     Span json; /* the description; any white space */
+    Span name; /* tool, with describe: its name */
+    /* Tool, in place of json: appends the description of that name to out when a list or a call
+     * first needs it, and its schemas are compiled for the first call: a process that is started
+     * for other tools does not pay for it. What it appends is the program's own, and right; if it
+     * is not, lists and calls are internal errors. 0, a negative errno, BYTES_E_FULL. */
+    int (*describe)(void *context, Span name, Bytes *out);
     const CallProvider *provider;
     void *context;                  /* for the provider; borrowed until the entry is released */
     int64_t timeout_ms;             /* 0: the router's default */

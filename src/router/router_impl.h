@@ -12,11 +12,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The entries of one kind, in order. A page of a list is a stretch of `descriptions`. */
+/* The entries of one kind, in order. A page of a list is a stretch of `descriptions`; those that
+ * are not made yet have no node in it. */
 typedef struct RouterTable {
     Map by_key;
     RouterEntry **entries;
     JsonValue *descriptions;
+    size_t n_later; /* not in descriptions yet */
     size_t n;
     size_t cap;
 } RouterTable;
