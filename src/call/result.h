@@ -24,7 +24,8 @@ typedef enum CallError {
     CALL_ERROR_NONE,
     CALL_ERROR_UNKNOWN_TOOL,
     CALL_ERROR_UNKNOWN_PROMPT,
-    CALL_ERROR_UNKNOWN_RESOURCE,
+    CALL_ERROR_UNKNOWN_RESOURCE,  /* wire_code: a number of the provider's own for it, and data its
+                                     own, with the uri; where the protocol lets it choose */
     CALL_ERROR_INVALID_ARGUMENTS, /* data: [{"path","message"}…] */
     CALL_ERROR_INVALID_CURSOR,
     CALL_ERROR_RATE,        /* over the rate; retry_after_ms says when to come back */
@@ -43,7 +44,8 @@ typedef enum CallError {
 
 typedef enum CallResultKind {
     CALL_RESULT_ERROR,      /* error, message, data, error_type, retry_after_ms, wire_code */
-    CALL_RESULT_TOOL,       /* pieces: elements of `content`; structured, is_error, meta, members */
+    CALL_RESULT_TOOL,       /* pieces: elements of `content`; structured, beside, is_error, meta,
+                               members */
     CALL_RESULT_RESOURCE,   /* pieces: elements of `contents`; ttl_ms, is_private */
     CALL_RESULT_PROMPT,     /* pieces: elements of `messages`; description */
     CALL_RESULT_COMPLETION, /* pieces: elements of `values`; total, has_more */
@@ -92,6 +94,8 @@ typedef struct CallResult {
     Span meta;              /* one JSON object for `_meta`, or empty */
     Span members;           /* tool: further members of the result, `"name":value` with commas in
                                between; none of the above. Passed on as they are */
+    Span beside;            /* tool: members of the result for clients that know no structured
+                               content, written as `members`; for others structured has the same */
     bool is_error;          /* tool: it ran and failed */
     bool is_private;        /* resource: must not be shared between users by a cache */
     int64_t ttl_ms;         /* resource: how long it stays fresh; 0 not at all */

@@ -202,6 +202,31 @@ static bool require_named(Checked *c, const char *definition, JsonValue value)
     return true;
 }
 
+/* A tool's result without structured content may hold what would be in it, so any further member
+ * but one that a later revision names. */
+static bool require_of_no_later(Checked *c, const char *definition, JsonValue value)
+{
+    for (int later = (int)c->revision + 1; later < MCP_N_REVISIONS; later++) {
+        JsonValue properties;
+        JsonValue def;
+
+        assert_true(mcp_schema_definition((McpRevision)later, definition, &def));
+        assert_true(json_get(def, SPAN("properties"), &properties));
+        for (JsonIter it = json_iter(value); json_iter_next(&it);) {
+            JsonValue own;
+            JsonValue ignored;
+            Span key;
+
+            assert_true(mcp_schema_definition(c->revision, definition, &own));
+            if (json_string_plain(it.key, &key) && json_get(properties, key, &ignored) &&
+                !(json_get(own, SPAN("properties"), &own) && json_get(own, key, &ignored))) {
+                return refuse(c, definition, "has a member of a later revision");
+            }
+        }
+    }
+    return true;
+}
+
 /* The definition whose method is that one; false if there is none. */
 static bool definition_of_method(McpRevision revision, JsonValue method, char name[MAX_NAME])
 {
@@ -330,6 +355,9 @@ static bool check_result(Checked *c, JsonValue root, JsonValue result)
     }
     /* EmptyResult is a name for Result. */
     assert_true(mcp_schema_definition(c->revision, definition, &def));
+    if (c->revision < MCP_2025_06_18 && strcmp(definition, "CallToolResult") == 0) {
+        return require_valid(c, definition, result) && require_of_no_later(c, definition, result);
+    }
     return require_valid(c, definition, result) &&
            require_named(c, json_get(def, SPAN("properties"), &properties) ? definition : "Result",
                          result);

@@ -24,8 +24,9 @@ bool mcp_schema_is_there(void);
 /* A message that a server sends: notification, request, result or error. method: of the request
  * that it answers, which chooses the definition of the result; NULL (or a method that the revision
  * does not know) checks the envelope only. A result may hold nothing that its definition does not
- * name. An error whose id is null is checked without it, since the schemas have no such id where
- * JSON-RPC wants it. */
+ * name; one of a tool in a revision without structured content nothing that a later one names. An
+ * error whose id is null is checked without it, since the schemas have no such id where JSON-RPC
+ * wants it. */
 void mcp_schema_assert_message(McpRevision revision, const char *method, Span message);
 
 /* The same for a message that a client sends; method: of the server's request that it answers. */

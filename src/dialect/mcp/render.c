@@ -73,6 +73,9 @@ static void out_tool(McpOut *o, Arena *scratch, const McpReply *reply, const Mcp
     if (is_structured) {
         MCP_OUT(o, ",\"structuredContent\":");
         mcp_out_large(o, result->structured);
+    } else if (reply->revision < MCP_2025_06_18 && result->beside.n > 0) {
+        MCP_OUT(o, ",");
+        mcp_out_large(o, result->beside);
     }
     if (result->is_error) {
         MCP_OUT(o, ",\"isError\":true");

@@ -55,13 +55,31 @@ static bool own_code_is_reserved(const McpReply *reply, int code)
     return reply->revision >= MCP_FIRST_MODERN && code >= RESERVED_FIRST && code <= RESERVED_LAST;
 }
 
+/* The provider has a number of its own for the failure. */
+static bool has_own_code(const CallResult *result)
+{
+    return result->wire_code != 0 &&
+           (result->error == CALL_ERROR_OWN || result->error == CALL_ERROR_UNKNOWN_RESOURCE);
+}
+
+/* The number that the older revisions have for a resource that is not there, from a provider that
+ * knows them only: the modern one must have its own. */
+static bool is_missing_of_old(const McpReply *reply, const CallResult *result)
+{
+    return reply->verb == CALL_READ && result->error == CALL_ERROR_OWN &&
+           result->wire_code == MCP_ERROR_RESOURCE_NOT_FOUND;
+}
+
 static int error_code(const McpReply *reply, const CallResult *result)
 {
     const ErrorRow *row = &error_rows[result->error];
 
-    if (result->error == CALL_ERROR_OWN && result->wire_code != 0 &&
-        !own_code_is_reserved(reply, result->wire_code)) {
+    if (has_own_code(result) && !own_code_is_reserved(reply, result->wire_code) &&
+        (result->error == CALL_ERROR_OWN || reply->revision < MCP_FIRST_MODERN)) {
         return result->wire_code;
+    }
+    if (is_missing_of_old(reply, result)) {
+        row = &error_rows[CALL_ERROR_UNKNOWN_RESOURCE];
     }
     return reply->revision >= MCP_FIRST_MODERN ? row->modern : row->legacy;
 }
@@ -72,9 +90,15 @@ static Span error_message(const CallResult *result)
 }
 
 /* {"code":…,"data":…} where the number itself may not be sent. */
-static void out_reserved_data(McpOut *o, const CallResult *result)
+static void out_reserved_data(McpOut *o, const McpReply *reply, const CallResult *result)
 {
-    MCP_OUT(o, ",\"data\":{\"code\":");
+    MCP_OUT(o, ",\"data\":{");
+    if (is_missing_of_old(reply, result)) {
+        MCP_OUT(o, "\"uri\":");
+        mcp_out_string(o, reply->target);
+        MCP_OUT(o, ",");
+    }
+    MCP_OUT(o, "\"code\":");
     mcp_out_int(o, result->wire_code);
     if (result->data.n > 0) {
         MCP_OUT(o, ",\"data\":");
@@ -85,7 +109,9 @@ static void out_reserved_data(McpOut *o, const CallResult *result)
 
 static void out_error_data(McpOut *o, const McpReply *reply, const CallResult *result)
 {
-    if (result->error == CALL_ERROR_UNKNOWN_RESOURCE) {
+    bool is_own = has_own_code(result) && result->data.n > 0;
+
+    if (result->error == CALL_ERROR_UNKNOWN_RESOURCE && !is_own) {
         MCP_OUT(o, ",\"data\":{\"uri\":");
         mcp_out_string(o, reply->target);
         MCP_OUT(o, "}");
@@ -98,7 +124,7 @@ static void out_error_data(McpOut *o, const McpReply *reply, const CallResult *r
         mcp_out_span(o, result->data);
         MCP_OUT(o, "}");
     } else if (result->error == CALL_ERROR_OWN && own_code_is_reserved(reply, result->wire_code)) {
-        out_reserved_data(o, result);
+        out_reserved_data(o, reply, result);
     } else if (result->data.n > 0) {
         MCP_OUT(o, ",\"data\":");
         mcp_out_span(o, result->data);

@@ -98,6 +98,28 @@ static void further_members_are_passed_on(void **state)
     }
 }
 
+/* Rendered without the eye of the schemas, as above. */
+static void members_beside_the_content_stand_in_for_structured_content(void **state)
+{
+    Render *render = *state;
+    Span piece = SPAN("{\"type\":\"text\",\"text\":\"t\"}");
+    CallResult result = CALL_RESULT_TOOL_PIECES(&piece, 1);
+
+    result.structured = SPAN("{\"a\":1,\"b\":[2]}");
+    result.beside = SPAN("\"a\":1,\"b\":[2]");
+    result.is_error = true;
+    for (int i = 0; i < MCP_N_REVISIONS; i++) {
+        McpReply reply = render_reply((McpRevision)i, CALL_TOOL);
+
+        bytes_clear(&render->out);
+        assert_int_equal(mcp_render_result(&render->out, &render->scratch, &reply, &result), 0);
+        assert_true(text_holds(bytes_span(&render->out),
+                               i < MCP_2025_06_18
+                                   ? "],\"a\":1,\"b\":[2],\"isError\":true"
+                                   : "],\"structuredContent\":{\"a\":1,\"b\":[2]},\"isError\":"));
+    }
+}
+
 static void meta_of_a_result_is_merged_with_ours(void **state)
 {
     CallResult result = CALL_RESULT_TOOL_PIECES(text_pieces, 3);
@@ -532,6 +554,7 @@ int main(void)
         cmocka_unit_test(structured_content_goes_where_the_revision_has_it),
         cmocka_unit_test(structured_content_alone_becomes_text_where_it_cannot_be_sent),
         cmocka_unit_test(further_members_are_passed_on),
+        cmocka_unit_test(members_beside_the_content_stand_in_for_structured_content),
         cmocka_unit_test(meta_of_a_result_is_merged_with_ours),
         cmocka_unit_test(what_a_relayed_server_said_of_itself_is_left_out),
         cmocka_unit_test(method_that_is_a_tool_answers_the_bare_report),

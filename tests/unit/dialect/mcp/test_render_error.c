@@ -49,13 +49,19 @@ static void assert_error(Span text, int code)
     }
 }
 
+static CallResult error_result(const ErrorCase *c)
+{
+    return (CallResult){.kind = CALL_RESULT_ERROR,
+                        .error = c->error,
+                        .wire_code = c->error == CALL_ERROR_UNKNOWN_RESOURCE ? 0 : -32001};
+}
+
 static void every_error_has_its_number_in_every_revision(void **state)
 {
     /* All but CALL_ERROR_NONE. */
     assert_int_equal(TW_ARRAY_SIZE(error_cases), CALL_N_ERRORS - 1);
     for (size_t c = 0; c < TW_ARRAY_SIZE(error_cases); c++) {
-        CallResult result = {
-            .kind = CALL_RESULT_ERROR, .error = error_cases[c].error, .wire_code = -32001};
+        CallResult result = error_result(&error_cases[c]);
 
         for (int i = 0; i < MCP_N_REVISIONS; i++) {
             for (int verb = 0; verb < CALL_N_VERBS; verb++) {
@@ -90,8 +96,7 @@ static void an_exception_is_told_with_its_type(void **state)
 static void caller_of_a_bare_method_always_gets_an_error(void **state)
 {
     for (size_t c = 0; c < TW_ARRAY_SIZE(error_cases); c++) {
-        CallResult result = {
-            .kind = CALL_RESULT_ERROR, .error = error_cases[c].error, .wire_code = -32001};
+        CallResult result = error_result(&error_cases[c]);
 
         for (int i = 0; i < MCP_FIRST_MODERN; i++) {
             McpReply reply = render_reply((McpRevision)i, CALL_TOOL);
@@ -128,6 +133,46 @@ static void missing_resource_is_named(void **state)
                                "\"message\":\"unknown resource\",\"data\":{\"uri\":"
                                "\"x:/\\\"gone\\\"\"}}}"));
     }
+}
+
+/* The older revisions leave the number to the provider, 2026-07-28 does not. */
+static void missing_resource_may_have_a_number_of_its_provider(void **state)
+{
+    CallResult result = {.kind = CALL_RESULT_ERROR,
+                         .error = CALL_ERROR_UNKNOWN_RESOURCE,
+                         .wire_code = -32001,
+                         .message = SPAN("no"),
+                         .data = SPAN("{\"uri\":\"x:\",\"nearest\":\"y:\"}")};
+
+    for (int i = 0; i < MCP_N_REVISIONS; i++) {
+        Span text = render_result(*state, (McpRevision)i, CALL_READ, &result);
+
+        assert_error(text, i < MCP_FIRST_MODERN ? -32001 : -32602);
+        assert_true(text_holds(text, "\"data\":{\"uri\":\"x:\",\"nearest\":\"y:\"}}}"));
+    }
+    result.wire_code = 4711;
+    result.data = SPAN_NULL;
+    assert_error(render_result(*state, MCP_2026_07_28, CALL_READ, &result), -32602);
+    assert_true(text_holds(render_result(*state, MCP_2026_07_28, CALL_READ, &result),
+                           "\"data\":{\"uri\":"));
+}
+
+/* A handler that knows the older revisions only. */
+static void number_of_the_older_revisions_for_a_missing_resource_is_translated(void **state)
+{
+    CallResult result = {.kind = CALL_RESULT_ERROR,
+                         .error = CALL_ERROR_OWN,
+                         .wire_code = -32002,
+                         .message = SPAN("no"),
+                         .data = SPAN("[1]")};
+    McpReply reply = render_reply(MCP_2026_07_28, CALL_READ);
+
+    reply.target = SPAN("x:/gone");
+    assert_true(text_holds(render_result_as(*state, &reply, &result),
+                           "\"error\":{\"code\":-32602,\"message\":\"no\",\"data\":{\"uri\":"
+                           "\"x:/gone\",\"code\":-32002,\"data\":[1]}}}"));
+    assert_error(render_result(*state, MCP_2025_11_25, CALL_READ, &result), -32002);
+    assert_error(render_result(*state, MCP_2026_07_28, CALL_PROMPT, &result), -32603);
 }
 
 static void rate_limit_says_when_to_come_back(void **state)
@@ -210,7 +255,7 @@ static void own_error_of_a_tool_keeps_code_message_and_data(void **state)
 
 static void reserved_codes_never_leave_in_the_modern_era(void **state)
 {
-    static const int reserved[] = {-32000, -32002, -32019, -32022, -32042, -32099};
+    static const int reserved[] = {-32000, -32001, -32019, -32022, -32042, -32099};
     static const int free_ones[] = {-31999, -32100, 1, -32602, 4711};
     CallResult result = {.kind = CALL_RESULT_ERROR,
                          .error = CALL_ERROR_OWN,
@@ -274,6 +319,8 @@ int main(void)
         cmocka_unit_test(caller_of_a_bare_method_always_gets_an_error),
         cmocka_unit_test(message_of_the_provider_comes_first),
         cmocka_unit_test(missing_resource_is_named),
+        cmocka_unit_test(missing_resource_may_have_a_number_of_its_provider),
+        cmocka_unit_test(number_of_the_older_revisions_for_a_missing_resource_is_translated),
         cmocka_unit_test(rate_limit_says_when_to_come_back),
         cmocka_unit_test(wrong_arguments_are_named_to_programs_and_to_models),
         cmocka_unit_test(problems_that_are_not_json_do_not_spoil_the_answer),
