@@ -16,6 +16,6 @@ const CliCommand cmd_template = {
     .summary = "make files and projects from templates",
     .details = "A template is named by its URI, or by CATEGORY/TOOLCHAIN[/VARIANT]:\n"
                "  toolwire template show makefile/rust\n"
-               "  toolwire template scaffold rust -p project_name=demo",
+               "  toolwire template scaffold c -p project_name=demo",
     .subcommands = template_commands,
 };

@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/map.h"
 #include "base/random.h"
 #include "cli/cmd_template.h"
 #include "cli/cmd_template_catalog.h"
@@ -29,6 +30,10 @@ static const CliOption lint_options[] = {
 #define LINT_MANIFEST  "manifest.json"
 #define LINT_PATH_SIZE 4096
 
+/* Problems that are remembered, so that none is said twice: templates that share a text share what
+ * is wrong with it. */
+#define LINT_SAID_MAX ((size_t)1024 * 1024)
+
 /* Of the report in JSON. */
 #define LINT_REPORT_BYTES ((size_t)256 * 1024 * 1024)
 
@@ -39,6 +44,7 @@ typedef struct Lint {
     char path[LINT_PATH_SIZE];     /* of the file that is looked at, from root */
     char full[2 * LINT_PATH_SIZE]; /* with root before it, for words */
     TemplateCatalog *catalog;      /* what was found good, to see what comes twice */
+    Map said;                      /* messages */
     size_t n_templates;
     size_t n_errors;
     size_t n_warnings;
@@ -94,6 +100,10 @@ static void lint_on_problem(void *context, const Diag *problem, bool is_warning)
     Lint *lint = context;
     bool coloured = cli_wants_colour(stdout);
 
+    /* One that cannot be remembered is said. */
+    if (map_add(&lint->said, span_from_str(problem->message), NULL) == MAP_E_EXISTS) {
+        return;
+    }
     if (is_warning) {
         lint->n_warnings++;
     } else {
@@ -278,6 +288,7 @@ static int lint_finish(Lint *lint)
 static void lint_deinit(Lint *lint)
 {
     bytes_deinit(&lint->out);
+    map_deinit(&lint->said);
     lint->catalog = template_catalog_free(lint->catalog);
 }
 
@@ -294,6 +305,7 @@ static int lint_run(const CliArgs *args)
         template_catalog_new(&lint.catalog, hash_seed_from(random)) != 0) {
         return template_cli_no_memory(args);
     }
+    map_init(&lint.said, hash_seed_from(random), LINT_SAID_MAX);
     bytes_init(&lint.out, LINT_REPORT_BYTES);
     json_writer_init(&lint.w, &lint.out, JSON_STYLE_COMPACT);
     json_write_object(&lint.w);

@@ -49,7 +49,7 @@ static int render_write(const CliArgs *args, const TemplateFile *file)
     if (folder.p == NULL) {
         return template_cli_no_memory(args);
     }
-    r = io_tree_look(folder.p, output + n_folder, file->content, &look, &diag);
+    r = io_tree_look(folder.p, output + n_folder, file->content, file->executable, &look, &diag);
     if (r == 0 && look.state == IO_TREE_SAME) {
         return 0;
     }

@@ -42,8 +42,8 @@ static int write_look(const TemplateWrite *write, WriteItem *items)
         if (items[i].path == NULL) {
             return template_cli_no_memory(write->args);
         }
-        r = io_tree_look(write->place.root, items[i].path, write->files[i].content, &items[i].look,
-                         &diag);
+        r = io_tree_look(write->place.root, items[i].path, write->files[i].content,
+                         write->files[i].executable, &items[i].look, &diag);
         if (r != 0) {
             status = write_say_why(write, &items[i], r, &diag);
         } else if (items[i].look.state == IO_TREE_DIFFERS && !write->overwrite && !write->dry_run) {

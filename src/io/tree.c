@@ -29,6 +29,10 @@
 /* A folder on the way is missing. */
 #define TREE_E_MISSING 100
 
+#define TREE_READ  (S_IRUSR | S_IRGRP | S_IROTH)
+#define TREE_WRITE (S_IWUSR | S_IWGRP | S_IWOTH)
+#define TREE_ALL   (S_IRWXU | S_IRWXG | S_IRWXO)
+
 #define TREE_FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 
 /* The folder of a path, open, and the name in it. */
@@ -181,7 +185,7 @@ static int tree_look_file(int fd, const struct stat *info, Span content, IoTreeL
     return r == 0 ? tree_compare(bytes_span(&text), content, ret) : err_pass(r);
 }
 
-int io_tree_look(const char *root, const char *path, Span content, IoTreeLook *ret,
+int io_tree_look(const char *root, const char *path, Span content, bool executable, IoTreeLook *ret,
                  Diag *reterr_diag)
 {
     TreePlace place = {.fd = -1};
@@ -200,6 +204,9 @@ int io_tree_look(const char *root, const char *path, Span content, IoTreeLook *r
     if (r == 0) {
         r = tree_look_file(fd, &info, content, ret);
         tree_close(&fd);
+    }
+    if (r == 0 && executable && (info.st_mode & S_IXUSR) == 0) {
+        ret->state = IO_TREE_DIFFERS;
     }
     return r;
 }
@@ -241,33 +248,84 @@ static int tree_write_all(int fd, Span content)
     return 0;
 }
 
-/* A complete file under a name of its own in the folder. 0, a negative errno. */
-static int tree_make_temp(int folder, Span content, bool executable, char temp[TREE_TEMP_SIZE])
+/* Who may use the file that is made. */
+typedef struct TreeRights {
+    mode_t mode;
+    bool is_kept; /* as they are in `before`; else the user's mask has a say */
+    struct stat before;
+} TreeRights;
+
+/* Those of the regular file that is replaced, or else those of a new one. */
+static TreeRights tree_rights(const TreePlace *place, bool executable, bool replace)
 {
-    mode_t mode = S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH;
-    int fd = -1;
-    int r;
+    TreeRights rights = {.mode = TREE_READ | TREE_WRITE};
 
-    if (executable) {
-        mode |= S_IXUSR | S_IXGRP | S_IXOTH; /* the user's mask says who */
+    if (replace && fstatat(place->fd, place->name, &rights.before, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISREG(rights.before.st_mode)) {
+        rights.is_kept = true;
+        rights.mode = rights.before.st_mode & TREE_ALL;
     }
-    for (int i = 0; fd < 0 && i < TREE_TEMP_TRIES; i++) {
-        uint64_t number = 0;
+    if (executable) {
+        rights.mode |= (rights.mode & TREE_READ) >> 2; /* run by whoever may read it */
+    }
+    return rights;
+}
 
-        r = random_fill(&number, sizeof(number));
+/* The owner and the group stay, too, as far as the system lets us: without them the mode would
+ * speak of others. 0, a negative errno. */
+static int tree_keep_rights(int fd, const TreeRights *rights)
+{
+    const struct stat *before = &rights->before;
+    mode_t mode = rights->mode;
+    struct stat made;
+
+    if (fstat(fd, &made) != 0) {
+        return -errno;
+    }
+    if (made.st_uid != before->st_uid || made.st_gid != before->st_gid) {
+        if (fchown(fd, before->st_uid, before->st_gid) != 0 &&
+            fchown(fd, (uid_t)-1, before->st_gid) != 0) {
+            mode &= ~(mode_t)S_IRWXG; /* it is another group */
+        }
+    }
+    /* A file system without modes refuses, and has given what it has: no more than was. */
+    return fchmod(fd, mode) == 0 || (made.st_mode & TREE_ALL & ~mode) == 0 ? 0 : -errno;
+}
+
+/* Opens a file of a name that nobody has; never one that more may read than at the end. */
+static int tree_open_temp(int folder, mode_t mode, char temp[TREE_TEMP_SIZE], int *ret_fd)
+{
+    for (int i = 0; i < TREE_TEMP_TRIES; i++) {
+        uint64_t number = 0;
+        int r = random_fill(&number, sizeof(number));
+
         if (r != 0) {
             return r;
         }
         (void)snprintf(temp, TREE_TEMP_SIZE, ".tw-%016llx", (unsigned long long)number);
-        fd = openat(folder, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-        if (fd < 0 && errno != EEXIST) {
-            return -errno;
+        *ret_fd = openat(folder, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+        if (*ret_fd >= 0 || errno != EEXIST) {
+            return *ret_fd >= 0 ? 0 : -errno;
         }
     }
-    if (fd < 0) {
-        return -EEXIST;
+    return -EEXIST;
+}
+
+/* A complete file under a name of its own in the folder. 0, a negative errno. */
+static int tree_make_temp(int folder, Span content, const TreeRights *rights,
+                          char temp[TREE_TEMP_SIZE])
+{
+    int fd = -1;
+    int r =
+        tree_open_temp(folder, rights->is_kept ? rights->mode & S_IRWXU : rights->mode, temp, &fd);
+
+    if (r != 0) {
+        return r;
     }
     r = tree_write_all(fd, content);
+    if (r == 0 && rights->is_kept) {
+        r = tree_keep_rights(fd, rights);
+    }
     if (close(fd) != 0 && r == 0) {
         r = -errno; /* a quota, on some file systems */
     }
@@ -330,12 +388,14 @@ int io_tree_write(const char *root, const char *path, Span content, bool executa
 {
     char temp[TREE_TEMP_SIZE];
     TreePlace place = {.fd = -1};
+    TreeRights rights;
     int r = tree_find(root, path, true, &place, reterr_diag);
 
     if (r != 0) {
         return r == TREE_E_MISSING ? tree_fail(reterr_diag, ENOENT, "reach", path) : r;
     }
-    r = tree_make_temp(place.fd, content, executable, temp);
+    rights = tree_rights(&place, executable, replace);
+    r = tree_make_temp(place.fd, content, &rights, temp);
     r = r != 0 ? tree_fail(reterr_diag, -r, "write", path)
                : tree_put(&place, path, temp, replace, reterr_diag);
     tree_close(&place.fd);

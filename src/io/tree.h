@@ -23,23 +23,25 @@ enum {
 /* What writing would do. */
 typedef enum IoTreeState {
     IO_TREE_NEW,     /* there is nothing yet */
-    IO_TREE_SAME,    /* a file with this very content */
-    IO_TREE_DIFFERS, /* a file with other content */
+    IO_TREE_SAME,    /* a file with this very content, which may be run if it should be */
+    IO_TREE_DIFFERS, /* a file with other content, or one that may not be run and should be */
 } IoTreeState;
 
 typedef struct IoTreeLook {
     IoTreeState state;
     size_t n_added; /* DIFFERS: lines that would come and go (the shortest difference, or a bound of
-                       it for huge files) */
+                       it for huge files); none of both: only that it may not be run */
     size_t n_removed;
 } IoTreeLook;
 
-/* Looks, and changes nothing. root must be a folder. 0, a negative errno, IO_TREE_E_PLACE. */
-int io_tree_look(const char *root, const char *path, Span content, IoTreeLook *ret,
+/* Looks what io_tree_write would do, and changes nothing. root must be a folder. 0, a negative
+ * errno, IO_TREE_E_PLACE. */
+int io_tree_look(const char *root, const char *path, Span content, bool executable, IoTreeLook *ret,
                  Diag *reterr_diag);
 
 /* Writes the file, with the folders on the way that are missing. executable: may be run by whoever
- * may read it. 0, a negative errno, IO_TREE_E_*. */
+ * may read it. A new file may be used as the user's mask says; one that replaces another by those
+ * who could use that, and nobody else. 0, a negative errno, IO_TREE_E_*. */
 int io_tree_write(const char *root, const char *path, Span content, bool executable, bool replace,
                   Diag *reterr_diag);
 

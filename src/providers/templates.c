@@ -319,7 +319,7 @@ static int templates_take_root(Templates *templates, const char *root, Diag *ret
     r = io_place_absolute(&templates->write_root, root);
     if (r == 0) {
         /* Whether it is a folder that can be read; the name does not matter. */
-        r = io_tree_look(templates->write_root, ".toolwire", SPAN(""), &look, &diag);
+        r = io_tree_look(templates->write_root, ".toolwire", SPAN(""), false, &look, &diag);
     }
     if (r == -ENOMEM) {
         return err_pass(r);
@@ -330,13 +330,17 @@ static int templates_take_root(Templates *templates, const char *root, Diag *ret
 }
 
 /* A tool with its annotations: only scaffold_project ever writes, and only where it may. */
-static int templates_describe_tool(const Templates *templates, const TemplatesTool *tool,
-                                   Bytes *out)
+static int templates_describe_tool(void *context, Span name, Bytes *out)
 {
-    bool writes =
-        templates->write_root != NULL && span_equals(tool->name, SPAN("scaffold_project"));
-    int r = bytes_append_span(out, tool->json);
+    const Templates *templates = context;
+    bool writes = templates->write_root != NULL && span_equals(name, SPAN("scaffold_project"));
+    size_t i = 0;
+    int r;
 
+    while (!span_equals(templates_tools[i].name, name)) {
+        i++; /* it is one of them */
+    }
+    r = bytes_append_span(out, templates_tools[i].json);
     return r != 0 ? r
                   : bytes_append_format(out,
                                         ",\"annotations\":{\"readOnlyHint\":%s,"
@@ -353,13 +357,13 @@ static int templates_add_tools(Templates *templates, Diag *reterr_diag)
     while (r == 0 && templates->n_tools < TEMPLATES_N_TOOLS) {
         const TemplatesTool *tool = &templates_tools[templates->n_tools];
 
-        bytes_clear(&templates->structured);
-        r = templates_describe_tool(templates, tool, &templates->structured);
-        if (r != 0) {
-            return err_fold(r);
-        }
-        r = templates_add(templates, ROUTER_TOOL, bytes_span(&templates->structured),
-                          &tool->provider, &diag);
+        r = router_add(templates->router,
+                       &(RouterSpec){.kind = ROUTER_TOOL,
+                                     .name = tool->name,
+                                     .describe = templates_describe_tool,
+                                     .provider = &tool->provider,
+                                     .context = templates},
+                       &diag);
         templates->n_tools += r == 0;
     }
     if (r == 0) {
@@ -395,8 +399,11 @@ static int templates_load(Templates *templates, Diag *reterr_diag)
     if (r != 0) {
         templates_unlist_all(templates);
         templates->catalog = template_catalog_free(templates->catalog);
+        return r;
     }
-    return r;
+    /* From now on there is something to look after: who never asks is not woken for it. */
+    io_timer_start_at(templates->timer, io_loop_now_ms(templates->loop) + TEMPLATES_PERIOD_MS);
+    return 0;
 }
 
 static void templates_on_fill(void *context)
@@ -418,6 +425,9 @@ static int templates_fill(Templates *templates, const TemplatesConfig *config, D
     int r = templates_copy_folders(templates, config->folders);
 
     r = r != 0 ? r : templates_take_root(templates, config->write_root, reterr_diag);
+    r = r != 0
+            ? r
+            : io_timer_new(&templates->timer, templates->loop, true, templates_on_timer, templates);
     if (r != 0) {
         return r;
     }
@@ -430,9 +440,6 @@ static int templates_fill(Templates *templates, const TemplatesConfig *config, D
     if (r == 0 && templates->catalog == NULL) {
         router_set_filler(templates->router, templates_on_fill, templates);
     }
-    r = r != 0
-            ? r
-            : io_timer_new(&templates->timer, templates->loop, true, templates_on_timer, templates);
     return r;
 }
 
@@ -462,7 +469,6 @@ int templates_new(Templates **ret, const TemplatesConfig *config, Diag *reterr_d
         (void)templates_free(templates);
         return r;
     }
-    io_timer_start_at(templates->timer, io_loop_now_ms(config->loop) + TEMPLATES_PERIOD_MS);
     *ret = templates;
     return 0;
 }

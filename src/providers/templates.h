@@ -7,9 +7,9 @@
  * The templates are read when they are first needed (router_set_filler), unless folders are named:
  * then at once, so that what is wrong with those is known at the beginning. A process that is
  * started for other tools does not wait for them. Errors are the provider's own (CALL_ERROR_OWN),
- * with the numbers below. Every call is answered before its start returns. The folders are looked
- * at every other second; what changed in them is read anew, and resources and prompts change with
- * it. Thread: loop.
+ * with the numbers below. Every call is answered before its start returns. Once they were
+ * read, the folders are looked at every other second; what changed in them is read anew, and
+ * resources and prompts change with it. Thread: loop.
  */
 #pragma once
 

@@ -23,7 +23,8 @@ static int file_arguments(Templates *templates, Call *call, const Template **ret
     return 0;
 }
 
-/* Writes the structured content; *ret_text is where the rendered text stands in it, as JSON. */
+/* Writes the structured content; *ret_text is where the rendered text stands in it, as JSON. It is
+ * the first member, so that all others can be told in one piece. */
 static int file_write(Templates *templates, const TemplateFile *file, Span *ret_text)
 {
     const Template *t = file->template;
@@ -83,6 +84,9 @@ int templates_generate(Templates *templates, Call *call)
         CallResult result = CALL_RESULT_TOOL_PIECES(pieces, 3);
 
         result.structured = bytes_span(&templates->structured);
+        /* Behind the text and its comma: `content` itself has the blocks. */
+        result.beside =
+            templates_beside(templates, (size_t)(text.p - templates->structured.data) + text.n + 1);
         call_finish(call, &result);
     }
     return 0;
@@ -112,7 +116,7 @@ static void validate_write_messages(JsonWriter *w, const TemplateValues *values)
     for (size_t i = 0; i < values->n_faults; i++) {
         const TemplateFault *fault = &values->faults[i];
 
-        if (!span_equals(span_from_str(fault->code), SPAN(TEMPLATE_FAULT_MISSING))) {
+        if (!templates_is_missing(fault)) {
             json_write_string(w, fault->message);
         }
     }
@@ -148,6 +152,16 @@ static int validate_write(Templates *templates, const Template *t, const Templat
     return json_writer_finish(&w);
 }
 
+static int validate_say_fault(Templates *templates, const TemplateFault *fault)
+{
+    CLEANUP(bytes_deinit) Bytes words = BYTES_NULL;
+    int r;
+
+    bytes_init(&words, TEMPLATES_ANSWER_BYTES);
+    r = templates_write_fault(&words, fault);
+    return r != 0 ? r : templates_say(templates, bytes_span(&words));
+}
+
 static int validate_say(Templates *templates, const TemplateValues *values)
 {
     int r = templates_block(templates);
@@ -156,14 +170,14 @@ static int validate_say(Templates *templates, const TemplateValues *values)
         r = r != 0 ? r : templates_say(templates, SPAN("Template parameters are valid"));
     } else {
         r = r != 0 ? r
-                   : templates_say_format(templates, "Validation failed: %zu errors",
-                                          values->n_faults);
+                   : templates_say_format(templates, "Validation failed: %zu error%s",
+                                          values->n_faults, values->n_faults == 1 ? "" : "s");
         r = r != 0 ? r : templates_block_end(templates);
         r = r != 0 ? r : templates_block(templates);
     }
     for (size_t i = 0; r == 0 && i < values->n_faults; i++) {
         r = templates_say(templates, i == 0 ? SPAN("") : SPAN("\n"));
-        r = r != 0 ? r : templates_say(templates, values->faults[i].message);
+        r = r != 0 ? r : validate_say_fault(templates, &values->faults[i]);
     }
     return r != 0 ? r : templates_block_end(templates);
 }

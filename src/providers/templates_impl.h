@@ -92,6 +92,18 @@ void templates_fail_system(Call *call, int r);
 void templates_fail_argument(Templates *templates, Call *call, const char *path,
                              const char *message);
 
+/* Ends it since values of a prompt cannot be used, with all that is wrong but for what is missing.
+ */
+void templates_fail_values(Templates *templates, Call *call, const TemplateFault *faults, size_t n);
+
+bool templates_is_missing(const TemplateFault *fault);
+
+/* A fault in a line, as text, with the name that was probably meant; and a failure: its sentence,
+ * then a line for each further fault, n_lines in all at most. Appended. 0, -ENOMEM, BYTES_E_FULL.
+ */
+int templates_write_fault(Bytes *out, const TemplateFault *fault);
+int templates_write_failure(Bytes *out, const TemplateFailure *failure, size_t n_lines);
+
 /* [{"parameter","code","message","expected","got"}…] */
 void templates_write_faults(JsonWriter *w, const TemplateFault *faults, size_t n);
 
@@ -108,6 +120,9 @@ int templates_block(Templates *templates);
 int templates_say(Templates *templates, Span text);
 TW_PRINTF(2, 3) int templates_say_format(Templates *templates, const char *format, ...);
 int templates_block_end(Templates *templates);
+
+/* The members of the structured content from there on, for CallResult.beside. */
+Span templates_beside(const Templates *templates, size_t start);
 
 /* Ends a tool's call with the blocks and the structured content. */
 void templates_finish(Templates *templates, Call *call, bool is_error);

@@ -11,6 +11,10 @@
  * fit is named by next_offset. */
 #define LIST_BYTES ((size_t)4 * 1024 * 1024)
 
+/* Templates of one answer where no limit is given: more than are built in, so that a list without
+ * arguments has all of those, and few enough to be made and checked in a few milliseconds. */
+#define LIST_LIMIT ((size_t)200)
+
 /* An answer with cards. */
 typedef struct ListRun {
     Templates *templates;
@@ -136,7 +140,7 @@ static void list_begin(ListRun *run, Templates *templates, JsonValue arguments)
 {
     *run = (ListRun){.templates = templates,
                      .offset = templates_count(arguments, "offset", 0),
-                     .limit = templates_count(arguments, "limit", SIZE_MAX)};
+                     .limit = templates_count(arguments, "limit", LIST_LIMIT)};
     json_writer_init(&run->w, &templates->structured, JSON_STYLE_COMPACT);
     json_write_object(&run->w);
     json_write_key(&run->w, SPAN("templates"));
@@ -172,7 +176,9 @@ static int list_say(ListRun *run, Span query, bool has_query)
     }
     bytes_clear(content);
     r = templates_block(templates);
-    r = r != 0 ? r : templates_say_format(templates, "Found %zu templates", run->n_matched);
+    r = r != 0 ? r
+               : templates_say_format(templates, "Found %zu template%s", run->n_matched,
+                                      run->n_matched == 1 ? "" : "s");
     if (has_query) {
         r = r != 0 ? r : templates_say(templates, SPAN(" matching '"));
         r = r != 0 ? r : templates_say(templates, cut);

@@ -2,29 +2,19 @@
  *
  * Its arguments are project_name, the templates, and the parameters that several templates of the
  * toolchain share, since those describe the project and not one file. */
+#include "providers/templates_prompt.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/text.h"
-#include "providers/templates_impl.h"
 #include "toolkit/templates/project_names.h"
-
-/* Arguments of a prompt: what a person fills in. */
-#define PROMPT_ARGUMENTS 12
-
-/* Names of templates in one argument. */
-#define PROMPT_NAMES 64
 
 /* What a project without a choice of templates has, if the toolchain has it. */
 static const Span prompt_usual[] = {SPAN_INIT("makefile"), SPAN_INIT("readme"),
                                     SPAN_INIT("gitignore")};
-
-typedef struct PromptArguments {
-    const TemplateParameter *parameters[PROMPT_ARGUMENTS];
-    size_t n;
-} PromptArguments;
 
 static size_t prompt_count(const TemplateCatalog *catalog, Span toolchain, Span name)
 {
@@ -126,15 +116,6 @@ static Span prompt_toolchain(Span name)
 
 /* ---- its messages ---- */
 
-typedef struct PromptRun {
-    Templates *templates;
-    Span toolchain;
-    JsonValue given;          /* the call's arguments; node NULL if there are none */
-    Span names[PROMPT_NAMES]; /* of templates, as they are to be asked for */
-    const Template *found[PROMPT_NAMES];
-    size_t n;
-} PromptRun;
-
 static void prompt_add(PromptRun *run, Span name)
 {
     bool is_uri;
@@ -176,46 +157,11 @@ static int prompt_names(PromptRun *run)
     return 0;
 }
 
-/* The parameter of that name of one of the templates; NULL if none has it. */
-static const TemplateParameter *prompt_parameter(const PromptRun *run, Span name)
-{
-    for (size_t i = 0; i < run->n; i++) {
-        const Template *t = run->found[i];
-
-        for (size_t j = 0; t != NULL && j < t->n_parameters; j++) {
-            if (span_equals(t->parameters[j].name, name)) {
-                return &t->parameters[j];
-            }
-        }
-    }
-    return NULL;
-}
-
-/* What was typed, as a value of the parameter's type where it can be one. */
-static void prompt_write_value(JsonWriter *w, const TemplateParameter *p, Span text)
-{
-    int64_t number;
-
-    if (p->type == TEMPLATE_BOOLEAN && span_equals(text, SPAN("true"))) {
-        json_write_bool(w, true);
-    } else if (p->type == TEMPLATE_BOOLEAN && span_equals(text, SPAN("false"))) {
-        json_write_bool(w, false);
-    } else if (p->type == TEMPLATE_INTEGER && text_parse_i64(text, &number) == 0) {
-        json_write_int(w, number);
-    } else {
-        json_write_string(w, text);
-    }
-}
-
-static JsonIter prompt_iter(JsonValue given)
-{
-    return given.node != NULL ? json_iter(given) : (JsonIter){.next = NULL, .end = NULL};
-}
-
 /* The arguments of scaffold_project, for people and models to read. */
 static int prompt_write_arguments(const PromptRun *run, Bytes *out)
 {
     JsonWriter w;
+    int r;
 
     json_writer_init(&w, out, JSON_STYLE_PRETTY);
     json_write_object(&w);
@@ -227,26 +173,9 @@ static int prompt_write_arguments(const PromptRun *run, Bytes *out)
     }
     json_write_end_array(&w);
     json_write_key(&w, SPAN("parameters"));
-    json_write_object(&w);
-    for (JsonIter it = prompt_iter(run->given); json_iter_next(&it);) {
-        const TemplateParameter *p;
-        Span name;
-        Span text;
-        int r = json_string(it.key, &run->templates->arena, &name);
-
-        r = r != 0 ? r : json_string(it.value, &run->templates->arena, &text);
-        if (r != 0) {
-            return err_fold(r);
-        }
-        p = prompt_parameter(run, name);
-        if (p != NULL && (text.n > 0 || p->required)) {
-            json_write_key(&w, name);
-            prompt_write_value(&w, p, text);
-        }
-    }
+    r = templates_prompt_write_values(run, &w, false);
     json_write_end_object(&w);
-    json_write_end_object(&w);
-    return json_writer_finish(&w);
+    return r != 0 ? r : json_writer_finish(&w);
 }
 
 /* "- makefile: Rust CLI Makefile (project_name string, required; has_tests boolean, default true)"
@@ -298,7 +227,7 @@ static int prompt_write_missing(const PromptRun *run, Bytes *out)
 
             /* Once: where it is met first. */
             if (p->required && !prompt_is_given(run, p->name) &&
-                prompt_parameter(run, p->name) == p) {
+                templates_prompt_parameter(run, p->name) == p) {
                 r = bytes_append_span(
                     out, is_first ? SPAN("Before that ask me for these parameters: ") : SPAN(", "));
                 r = r != 0 ? r : bytes_append_span(out, p->name);
@@ -339,11 +268,18 @@ static int prompt_get(Templates *templates, Call *call)
     PromptRun run = {.templates = templates,
                      .toolchain = prompt_toolchain(call->target),
                      .given = call->arguments};
+    bool has_ended = false;
     Span project;
     int r = templates_string(templates, run.given, "project_name", &project);
 
+    prompt_arguments(templates->catalog, run.toolchain, &run.arguments);
     r = r != 0 ? r : prompt_names(&run);
-    r = r != 0 ? r : prompt_write(&run, project, &templates->content);
+    r = r != 0 ? r : templates_prompt_check(&run, call, &has_ended);
+    if (r != 0 || has_ended) {
+        return r;
+    }
+    bytes_clear(&templates->structured);
+    r = prompt_write(&run, project, &templates->content);
     if (r != 0) {
         return r;
     }

@@ -15,10 +15,14 @@
 /* Contents are in the answer up to three times; above this the original's names come without. */
 #define SCAFFOLD_TWICE_BYTES ((size_t)1024 * 1024)
 
+/* Lines about faults of one template in the text; all are in the structured content. */
+#define SCAFFOLD_FAULT_LINES ((size_t)20)
+
 /* What became of a file, if it is to be written. */
 typedef struct ScaffoldFile {
     char *path; /* in write_root */
     IoTreeLook look;
+    bool is_refused; /* nothing can be there: look says nothing */
     bool is_written;
     Span error;   /* why not; empty if nothing is wrong */
     size_t start; /* of its content as JSON, in structured */
@@ -33,6 +37,7 @@ typedef struct Scaffold {
     bool dry_run;
     ScaffoldFile *files; /* as the project's */
     size_t n_errors;     /* of files; templates that failed are the project's */
+    size_t n_written;
 } Scaffold;
 
 /* ---- writing ---- */
@@ -78,7 +83,8 @@ static int scaffold_look(Scaffold *run, size_t i)
     if (r != 0) {
         return err_pass(r);
     }
-    r = io_tree_look(run->templates->write_root, file->path, made->content, &file->look, &diag);
+    r = io_tree_look(run->templates->write_root, file->path, made->content, made->executable,
+                     &file->look, &diag);
     if (r == -ENOMEM) {
         return err_pass(r);
     }
@@ -87,6 +93,7 @@ static int scaffold_look(Scaffold *run, size_t i)
                      "%s is there already and differs: ask for overwrite, or another write_to",
                      file->path);
     }
+    file->is_refused = r != 0 && r != IO_TREE_E_EXISTS;
     return r == 0 ? 0 : scaffold_blame(run, file, r, &diag);
 }
 
@@ -106,6 +113,7 @@ static int scaffold_put(Scaffold *run, size_t i)
         return err_pass(r);
     }
     file->is_written = r == 0;
+    run->n_written += r == 0;
     return r == 0 ? 0 : scaffold_blame(run, file, r, &diag);
 }
 
@@ -138,8 +146,8 @@ static void scaffold_write_look(const Scaffold *run, JsonWriter *w, const Scaffo
         return;
     }
     templates_write_text(w, "written_to", span_from_str(file->path));
-    templates_write_text(w, "state", states[file->look.state]);
-    if (file->look.state == IO_TREE_DIFFERS) {
+    templates_write_text(w, "state", file->is_refused ? SPAN("refused") : states[file->look.state]);
+    if (!file->is_refused && file->look.state == IO_TREE_DIFFERS) {
         json_write_key(w, SPAN("lines_added"));
         json_write_uint(w, file->look.n_added);
         json_write_key(w, SPAN("lines_removed"));
@@ -251,29 +259,38 @@ static int scaffold_write(const Scaffold *run)
     return json_writer_finish(&w);
 }
 
-/* "FILENAME: what became of it", a line each. */
+/* "FILENAME: what is there, what became of it" */
+static int scaffold_say_file(const Scaffold *run, const ScaffoldFile *file)
+{
+    Templates *templates = run->templates;
+    bool is_same = !file->is_refused && file->look.state == IO_TREE_SAME;
+    int r = templates_say(templates, span_from_str(file->path));
+
+    if (file->is_refused) {
+        r = r != 0 ? r : templates_say(templates, SPAN(": refused"));
+    } else if (file->look.state == IO_TREE_DIFFERS) {
+        r = r != 0 ? r
+                   : templates_say_format(templates, ": differs, +%zu -%zu lines",
+                                          file->look.n_added, file->look.n_removed);
+    } else {
+        r = r != 0 ? r : templates_say(templates, is_same ? SPAN(": same") : SPAN(": new"));
+    }
+    if (!run->dry_run && !is_same) {
+        r = r != 0 ? r
+                   : templates_say(templates,
+                                   file->is_written ? SPAN(", written") : SPAN(", not written"));
+    }
+    return r;
+}
+
 static int scaffold_say_files(const Scaffold *run)
 {
     Templates *templates = run->templates;
     int r = templates_block(templates);
 
     for (size_t i = 0; r == 0 && i < templates->project.n_files; i++) {
-        const ScaffoldFile *file = &run->files[i];
-
         r = templates_say(templates, i == 0 ? SPAN("") : SPAN("\n"));
-        r = r != 0 ? r : templates_say(templates, span_from_str(file->path));
-        if (file->look.state == IO_TREE_DIFFERS) {
-            r = r != 0 ? r
-                       : templates_say_format(templates, ": differs, +%zu -%zu lines",
-                                              file->look.n_added, file->look.n_removed);
-        } else {
-            r = r != 0 ? r
-                       : templates_say(templates, file->look.state == IO_TREE_NEW ? SPAN(": new")
-                                                                                  : SPAN(": same"));
-        }
-        if (file->is_written) {
-            r = r != 0 ? r : templates_say(templates, SPAN(", written"));
-        }
+        r = r != 0 ? r : scaffold_say_file(run, &run->files[i]);
     }
     return r != 0 ? r : templates_block_end(templates);
 }
@@ -300,6 +317,22 @@ static int scaffold_say_contents(const Scaffold *run)
     return r;
 }
 
+/* "makefile: Parameter validation failed: …", and its further faults. */
+static int scaffold_say_failure(const Scaffold *run, const TemplateFailure *failure)
+{
+    CLEANUP(bytes_deinit) Bytes words = BYTES_NULL;
+    int r;
+
+    bytes_init(&words, TEMPLATES_ANSWER_BYTES);
+    r = bytes_append_span(&words, templates_cut(failure->asked));
+    r = r != 0 ? r : bytes_append_span(&words, SPAN(": "));
+    r = r != 0 ? r : templates_write_failure(&words, failure, SCAFFOLD_FAULT_LINES);
+    if (r == 0 && failure->n_faults > SCAFFOLD_FAULT_LINES) {
+        r = bytes_append_format(&words, "\n(%zu more)", failure->n_faults - SCAFFOLD_FAULT_LINES);
+    }
+    return r != 0 ? r : templates_say(run->templates, bytes_span(&words));
+}
+
 static int scaffold_say_errors(const Scaffold *run)
 {
     Templates *templates = run->templates;
@@ -309,7 +342,7 @@ static int scaffold_say_errors(const Scaffold *run)
 
     for (size_t i = 0; r == 0 && i < project->n_failures; i++) {
         r = templates_say(templates, is_first ? SPAN("") : SPAN("\n"));
-        r = r != 0 ? r : templates_say(templates, templates_cut(project->failures[i].message));
+        r = r != 0 ? r : scaffold_say_failure(run, &project->failures[i]);
         is_first = false;
     }
     for (size_t i = 0; r == 0 && i < project->n_files; i++) {
@@ -322,6 +355,25 @@ static int scaffold_say_errors(const Scaffold *run)
     return r != 0 ? r : templates_block_end(templates);
 }
 
+/* The sentence that comes first. Where files were to be written, it is about those. */
+static int scaffold_say_outcome(const Scaffold *run, size_t n_errors)
+{
+    Templates *templates = run->templates;
+    size_t n = templates->project.n_files;
+    const char *end = n_errors == 1 ? "" : "s";
+
+    if (run->write_to.p != NULL && n_errors > 0) {
+        return run->n_written > 0
+                   ? templates_say_format(templates,
+                                          "Only %zu of %zu files were written, %zu error%s",
+                                          run->n_written, n, n_errors, end)
+                   : templates_say_format(templates, "Nothing %s written: %zu error%s",
+                                          run->dry_run ? "would be" : "was", n_errors, end);
+    }
+    return templates_say_format(templates, "Scaffolded %zu template%s successfully, %zu error%s", n,
+                                n == 1 ? "" : "s", n_errors, end);
+}
+
 static int scaffold_say(const Scaffold *run)
 {
     Templates *templates = run->templates;
@@ -329,10 +381,7 @@ static int scaffold_say(const Scaffold *run)
     size_t n_errors = project->n_failures + run->n_errors;
     int r = templates_block(templates);
 
-    r = r != 0
-            ? r
-            : templates_say_format(templates, "Scaffolded %zu templates successfully, %zu errors",
-                                   project->n_files - run->n_errors, n_errors);
+    r = r != 0 ? r : scaffold_say_outcome(run, n_errors);
     r = r != 0 ? r : templates_block_end(templates);
     if (n_errors > 0) {
         r = r != 0 ? r : scaffold_say_errors(run);

@@ -32,7 +32,7 @@
 #define TOOLS_PAGING                                                                               \
     "\"offset\":{\"type\":\"integer\",\"minimum\":0,\"description\":\"How many to skip\"},"        \
     "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"How many to give at most\""   \
-    "}"
+    ",\"default\":200}"
 
 /* Ends every call for which a tool had no better words. */
 static void tools_start(Templates *templates, Call *call,
@@ -140,7 +140,8 @@ const TemplatesTool templates_tools[TEMPLATES_N_TOOLS] = {
          "\"description\":\"Folder inside the server's --write-root to write the files to; '.' "
          "is that folder itself\"},\"overwrite\":{\"type\":\"boolean\",\"description\":"
          "\"Replace files that are there already\"},\"dry_run\":{\"type\":\"boolean\","
-         "\"description\":\"With write_to: say what would be written (new, same, differs), and "
+         "\"description\":\"With write_to: say what would be written (new, same, differs, "
+         "refused), and "
          "touch nothing\"}},\"required\":[\"toolchain\",\"templates\",\"parameters\"]},"
          "\"outputSchema\":{\"type\":\"object\",\"properties\":{\"files\":{\"type\":\"array\","
          "\"items\":{\"type\":\"object\",\"properties\":{\"template\":{\"type\":\"string\"},"
@@ -148,7 +149,8 @@ const TemplatesTool templates_tools[TEMPLATES_N_TOOLS] = {
          "\"type\":\"string\"},\"checksum\":" TOOLS_SHA256 ",\"sha256\":" TOOLS_SHA256
          ",\"size\":{\"type\":\"integer\",\"minimum\":0},\"executable\":{\"type\":\"boolean\"},"
          "\"mime_type\":{\"type\":\"string\"},\"written_to\":{\"type\":\"string\"},\"state\":{"
-         "\"type\":\"string\",\"enum\":[\"new\",\"same\",\"differs\"]},\"lines_added\":{\"type\""
+         "\"type\":\"string\",\"enum\":[\"new\",\"same\",\"differs\",\"refused\"]},\"lines_added\":"
+         "{\"type\""
          ":\"integer\",\"minimum\":0},\"lines_removed\":{\"type\":\"integer\",\"minimum\":0},"
          "\"written\":{\"type\":\"boolean\"}},\"required\":[\"template\",\"path\",\"filename\","
          "\"content\",\"checksum\",\"sha256\",\"size\",\"executable\",\"mime_type\"]}},"

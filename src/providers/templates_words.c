@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -104,11 +105,14 @@ static const char *words_nearest(Templates *templates, Span uri)
     return text_nearest(uri, names, n);
 }
 
-/* Ends the call with what was written into content (the sentence) and structured (data). */
+/* Ends the call with what was written into content (the sentence) and structured (data). A read
+ * fails for no other reason than its URI. */
 static void words_fail(Templates *templates, Call *call, int code)
 {
+    bool is_read = call->verb == CALL_READ;
+
     call_finish(call, &(CallResult){.kind = CALL_RESULT_ERROR,
-                                    .error = CALL_ERROR_OWN,
+                                    .error = is_read ? CALL_ERROR_UNKNOWN_RESOURCE : CALL_ERROR_OWN,
                                     .wire_code = code,
                                     .message = bytes_span(&templates->content),
                                     .data = bytes_span(&templates->structured)});
@@ -154,6 +158,63 @@ const Template *templates_find(Templates *templates, Call *call, Span uri)
     return t;
 }
 
+/* ---- faults ---- */
+
+bool templates_is_missing(const TemplateFault *fault)
+{
+    return span_equals(span_from_str(fault->code), SPAN(TEMPLATE_FAULT_MISSING));
+}
+
+static bool words_hold(Span text, Span part)
+{
+    for (size_t i = 0; i + part.n <= text.n; i++) {
+        if (memcmp(text.p + i, part.p, part.n) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "; did you mean 'has_tests'?" */
+static int words_meant(Bytes *out, const TemplateFault *fault)
+{
+    int r;
+
+    if (fault->expected.n == 0 ||
+        !span_equals(span_from_str(fault->code), SPAN(TEMPLATE_FAULT_UNKNOWN))) {
+        return 0;
+    }
+    r = bytes_append_span(out, SPAN("; did you mean '"));
+    r = r != 0 ? r : bytes_append_span(out, fault->expected);
+    return r != 0 ? r : bytes_append_span(out, SPAN("'?"));
+}
+
+int templates_write_fault(Bytes *out, const TemplateFault *fault)
+{
+    int r = 0;
+
+    if (fault->parameter.n > 0 && !words_hold(fault->message, fault->parameter)) {
+        r = bytes_append_span(out, fault->parameter);
+        r = r != 0 ? r : bytes_append_span(out, SPAN(" - "));
+    }
+    r = r != 0 ? r : bytes_append_span(out, fault->message);
+    return r != 0 ? r : words_meant(out, fault);
+}
+
+int templates_write_failure(Bytes *out, const TemplateFailure *failure, size_t n_lines)
+{
+    int r = bytes_append_span(out, failure->message);
+
+    if (r == 0 && failure->n_faults > 0) {
+        r = words_meant(out, &failure->faults[0]); /* the one that the message is about */
+    }
+    for (size_t i = 1; r == 0 && i < failure->n_faults && i < n_lines; i++) {
+        r = bytes_append_span(out, SPAN("\n"));
+        r = r != 0 ? r : templates_write_fault(out, &failure->faults[i]);
+    }
+    return r;
+}
+
 void templates_fail_file(Templates *templates, Call *call, const TemplateFailure *failure)
 {
     JsonWriter w;
@@ -161,7 +222,7 @@ void templates_fail_file(Templates *templates, Call *call, const TemplateFailure
 
     bytes_clear(&templates->content);
     bytes_clear(&templates->structured);
-    r = bytes_append_span(&templates->content, failure->message);
+    r = templates_write_failure(&templates->content, failure, SIZE_MAX);
     json_writer_init(&w, &templates->structured, JSON_STYLE_COMPACT);
     json_write_object(&w);
     templates_write_text(&w, "uri", failure->asked);
@@ -199,6 +260,72 @@ void templates_fail_argument(Templates *templates, Call *call, const char *path,
     call_finish(call, &(CallResult){.kind = CALL_RESULT_ERROR,
                                     .error = CALL_ERROR_INVALID_ARGUMENTS,
                                     .message = span_from_str(message),
+                                    .data = bytes_span(&templates->structured)});
+}
+
+/* A prompt is given texts only, so that "of type boolean, not string" would not help. */
+static int words_typed(Bytes *out, const TemplateFault *fault)
+{
+    int r;
+
+    if (!span_equals(span_from_str(fault->code), SPAN(TEMPLATE_FAULT_TYPE))) {
+        return templates_write_fault(out, fault);
+    }
+    r = bytes_append_span(out, SPAN("Parameter '"));
+    r = r != 0 ? r : bytes_append_span(out, fault->parameter);
+    r = r != 0 ? r : bytes_append_span(out, SPAN("' must be "));
+    return r != 0 ? r
+                  : bytes_append_span(out, span_equals(fault->expected, SPAN("boolean"))
+                                               ? SPAN("true or false")
+                                               : fault->expected);
+}
+
+/* {"path":"/NAME","message"}; the message is what was appended to content. */
+static int words_write_problem(JsonWriter *w, Bytes *content, Arena *arena,
+                               const TemplateFault *fault)
+{
+    char *path = arena_alloc(arena, fault->parameter.n + 1);
+    size_t start;
+    int r = content->n > 0 ? bytes_append_span(content, SPAN("\n")) : 0;
+
+    if (path == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    start = content->n;
+    r = r != 0 ? r : words_typed(content, fault);
+    path[0] = '/';
+    if (fault->parameter.n > 0) {
+        memcpy(path + 1, fault->parameter.p, fault->parameter.n);
+    }
+    json_write_object(w);
+    templates_write_text(w, "path", span_make(path, fault->parameter.n + 1));
+    templates_write_text(w, "message", span_make(content->data + start, content->n - start));
+    json_write_end_object(w);
+    return r;
+}
+
+void templates_fail_values(Templates *templates, Call *call, const TemplateFault *faults, size_t n)
+{
+    int r = 0;
+    JsonWriter w;
+
+    bytes_clear(&templates->content);
+    bytes_clear(&templates->structured);
+    json_writer_init(&w, &templates->structured, JSON_STYLE_COMPACT);
+    json_write_array(&w);
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        if (!templates_is_missing(&faults[i])) {
+            r = words_write_problem(&w, &templates->content, &templates->arena, &faults[i]);
+        }
+    }
+    json_write_end_array(&w);
+    if (r != 0 || json_writer_finish(&w) != 0) {
+        templates_fail_system(call, -ENOMEM);
+        return;
+    }
+    call_finish(call, &(CallResult){.kind = CALL_RESULT_ERROR,
+                                    .error = CALL_ERROR_INVALID_ARGUMENTS,
+                                    .message = bytes_span(&templates->content),
                                     .data = bytes_span(&templates->structured)});
 }
 
@@ -247,7 +374,7 @@ void templates_write_missing(JsonWriter *w, const TemplateFault *faults, size_t 
 {
     json_write_array(w);
     for (size_t i = 0; i < n; i++) {
-        if (span_equals(span_from_str(faults[i].code), SPAN(TEMPLATE_FAULT_MISSING))) {
+        if (templates_is_missing(&faults[i])) {
             json_write_string(w, faults[i].parameter);
         }
     }
@@ -284,12 +411,18 @@ int templates_block_end(Templates *templates)
     return bytes_append_span(&templates->content, SPAN("\"}"));
 }
 
+Span templates_beside(const Templates *templates, size_t start)
+{
+    return span_make(templates->structured.data + start, templates->structured.n - start - 1);
+}
+
 void templates_finish(Templates *templates, Call *call, bool is_error)
 {
     Span piece = bytes_span(&templates->content);
     CallResult result = CALL_RESULT_TOOL_PIECES(&piece, 1);
 
     result.structured = bytes_span(&templates->structured);
+    result.beside = templates_beside(templates, 1);
     result.is_error = is_error;
     call_finish(call, &result);
 }

@@ -122,7 +122,7 @@ expect 0 '#!/bin/sh
 echo "{{greeting}}"' show script/toy/cli --source --templates own
 "$toolwire" template show script/toy --json --source --templates own >out
 case $(cat out) in
-'{"uri":"template://script/toy/cli",'*'"output":"bin/{{snake_case project_name}}.sh","mime_type":"text/plain","executable":true,'*'{"name":"project_name","type":"string","required":true,"description":"Its name","pattern":"^[a-z]+$"}'*'"source":"#!/bin/sh\necho \"{{greeting}}\"\n"}') ok ;;
+'{"uri":"template://script/toy/cli",'*'"output":"bin/{{snake_case project_name}}.sh","mime_type":"application/x-sh","executable":true,'*'{"name":"project_name","type":"string","required":true,"description":"Its name","pattern":"^[a-z]+$"}'*'"source":"#!/bin/sh\necho \"{{greeting}}\"\n"}') ok ;;
 *) fail "show --json: $(cat out)" ;;
 esac
 "$toolwire" validate out >/dev/null && ok || fail 'show --json is not JSON'
@@ -161,7 +161,7 @@ expect 2 "toolwire template render: parameter 'project_name' is required (string
 toolwire template render: parameter 'greeting' is required (string)" render script/toy --templates own
 status=0
 "$toolwire" template render script/toy --json --templates own <in >out 2>err || status=$?
-holds out '{"errors":[{"template":"template://script/toy/cli","error":"'"$(sed -E 's/.*"error":"([^"]*)".*/\1/' out)"'"}],"faults":[{"parameter":"project_name","code":"missing","message":"required parameter missing","expected":"string"},{"parameter":"greeting","code":"missing","message":"required parameter missing","expected":"string"}]}'
+holds out '{"errors":[{"template":"template://script/toy/cli","error":"'"$(sed -E 's/.*"error":"([^"]*)".*/\1/' out)"'"}],"faults":[{"parameter":"project_name","code":"missing","message":"project_name - required parameter missing","expected":"string"},{"parameter":"greeting","code":"missing","message":"greeting - required parameter missing","expected":"string"}]}'
 [ $status = 2 ] && ok || fail "faults as JSON: status $status"
 "$toolwire" template render makefile/toy -p project_name=demo -p jobs=9 -p "falgs=$(printf 'x%.0s' {1..200})" --json --templates own \
     <in >out 2>err || true
@@ -243,6 +243,14 @@ holds demo/NOTES 'mine
 all mine'
 expect 0 "$(tree demo new 'replaced +1 -2' same '3 files: 1 new, 1 same, 1 replaced')" "${toy[@]}" --overwrite
 holds demo/NOTES notes
+# What is replaced keeps who may use it; a script that cannot be run is not the same.
+printf 'key\n' >demo/NOTES
+chmod 600 demo/NOTES demo/bin/demo.sh
+expect 0 "$(tree demo same 'replaced +1 -1' 'replaced +0 -0' '3 files: 0 new, 1 same, 2 replaced')" "${toy[@]}" --overwrite
+[ "$(stat -c %a demo/NOTES demo/bin/demo.sh | tr '\n' ' ')" = '600 700 ' ] && ok || fail "$(stat -c '%a %n' demo/NOTES demo/bin/demo.sh)"
+printf 'key\n' >demo/NOTES
+"$toolwire" template render notes/toy --templates own --output demo/NOTES --overwrite && [ "$(stat -c %a demo/NOTES)" = 600 ] && ok ||
+    fail "render: $(stat -c %a demo/NOTES)"
 expect 0 '{"toolchain":{"type":"toy"},"folder":"fresh/er","dry_run":true,"files":[{"template":"template://notes/toy/long","path":"NOTES","size":6,"checksum":"'"$(printf 'notes\n' | sha256sum | cut -d' ' -f1)"'","executable":false,"state":"new"}]}' \
     scaffold toy notes/long --into fresh/er --dry-run --json --templates own
 absent fresh
@@ -360,6 +368,14 @@ warning: twice/zoo/manifest.json: template://script/toy/cli is in an earlier fol
 warning: twice/zoo/manifest.json: template://notes/toy/long is in an earlier folder, too, and takes its place
 warning: twice/zoo/manifest.json: template://place/toy/cli is in an earlier folder, too, and takes its place
 8 templates: 0 errors, 4 warnings' lint twice
+# What two templates share is said once.
+mkdir shared
+printf '{"templates":[{"uri":"template://a/toy/cli","name":"A","description":"d","file":"n","output":"a","parameters":[{"name":"q","type":"string","description":"d"}]},' >shared/manifest.json
+printf '{"uri":"template://b/toy/cli","name":"B","description":"d","file":"n","output":"b","parameters":[{"name":"q","type":"string","description":"d"}]}]}' >>shared/manifest.json
+printf 'notes\n' >shared/n
+expect 0 'warning: shared/n: parameter "q" is never used
+2 templates: 0 errors, 1 warning' lint shared
+"$toolwire" template lint shared --json | grep -q '"warnings":1}$' && ok || fail 'lint --json counts what is said once'
 mkdir empty
 expect 1 "error: empty/manifest.json: there is none, nor one in a folder of 'empty'
 0 templates: 1 error, 0 warnings" lint empty
@@ -375,6 +391,16 @@ for command in ls show render scaffold search lint; do
     "$toolwire" template -h | grep -q "^  $command  " && ok || fail "template -h does not name $command"
     "$toolwire" template "$command" -h | grep -q "^usage: toolwire template $command \[OPTION" && ok || fail "template $command -h"
 done
+
+# The examples of the help do what they say, without questions.
+mkdir examples
+"$toolwire" template -h | sed -n 's/^  toolwire //p' >examples/list
+[ "$(wc -l <examples/list)" -ge 2 ] && ok || fail "the help has no examples: $("$toolwire" template -h)"
+while read -r example; do
+    # shellcheck disable=SC2086 # words of a command
+    (cd examples && "$toolwire" $example </dev/null >../out 2>&1) && ok || fail "toolwire $example: $(cat out)"
+done <examples/list
+[ -f examples/demo/Makefile ] && ok || fail 'the example of scaffold wrote nothing'
 
 # What is built in makes whole projects, without questions, from the parameters that it says are required.
 for toolchain in rust deno python-uv c cpp go node python; do

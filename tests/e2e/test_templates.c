@@ -189,6 +189,37 @@ static int teardown(void **state)
 
 /* ---- the documents' examples ---- */
 
+/* What the documents say a tool returns: beside the content where there is no structured content.
+ */
+static bool returns(const Session *s, const char *name)
+{
+    char pointer[128];
+
+    (void)snprintf(pointer, sizeof(pointer), "/result/%s%s",
+                   tells_in_results(s) ? "structuredContent/" : "", name);
+    return has(s, pointer);
+}
+
+static void returns_of(Session *s)
+{
+    static const char *const of_one[] = {"filename", "checksum", "toolchain/type"};
+
+    for (size_t i = 0; i < TW_ARRAY_SIZE(of_one); i++) {
+        assert_true(returns(s, of_one[i]));
+    }
+    tool(s, "validate_template",
+         "{'resource_uri':'template://makefile/rust/cli','parameters':{'x':1}}");
+    assert_true(returns(s, "valid") && returns(s, "errors/1/message"));
+    tool(s, "list_templates", "{}");
+    assert_true(returns(s, "templates/131/uri") && !returns(s, "next_offset"));
+    tool(s, "search_templates", "{'query':'rust'}");
+    assert_true(returns(s, "templates/0/relevance"));
+    tool(s, "scaffold_project",
+         "{'toolchain':'rust','templates':['makefile'],'parameters':{'project_name':'p'}}");
+    assert_true(returns(s, "files/0/content") && returns(s, "errors"));
+    assert_at(s, "/result/content/0/text", "\"Scaffolded 1 template successfully, 0 errors\"");
+}
+
 static void examples_of(Session *s)
 {
     ask(s, "tools/list", "");
@@ -212,6 +243,7 @@ static void examples_of(Session *s)
     assert_true(span_starts_with(at(s, "/result/content/0/text"), SPAN("\"# my-project")));
     assert_false(has(s, "/result/content/1"));
     assert_int_equal(has(s, "/result/structuredContent/checksum"), tells_in_results(s));
+    returns_of(s);
     ask(s, "prompts/list", "");
     assert_at(s, "/result/prompts/0/name", "\"scaffold-rust-project\"");
     ask(s, "resources/templates/list", "");
@@ -249,7 +281,8 @@ static void errors_of(Session *s)
     tool(s, "generate_template",
          "{'resource_uri':'template://makefile/rust/cli','parameters':{'has_tests':'x'}}");
     assert_fails(s, "-32002",
-                 "Parameter validation failed: project_name - required parameter missing");
+                 "Parameter validation failed: project_name - required parameter missing\\n"
+                 "Parameter 'has_tests' must be of type boolean, not string");
     assert_at(s,
               tells_in_results(s) ? "/result/structuredContent/error/data/errors/1/parameter"
                                   : "/error/data/errors/1/parameter",
@@ -258,13 +291,19 @@ static void errors_of(Session *s)
          "{'toolchain':'rust','templates':['makefile'],'parameters':{'project_name':'p'},"
          "'write_to':'../x'}");
     assert_true(has(s, "/error") || span_equals(at(s, "/result/isError"), SPAN("true")));
+    ask(s, "prompts/get",
+        "'name':'scaffold-rust-project','arguments':{'project_name':'demo','has_tests':'maybe'}");
+    assert_at(s, "/error/code", "-32602");
+    assert_true(span_starts_with(at(s, "/error/message"), SPAN("\"Parameter 'has_tests' ")));
     ask(s, "resources/read", "'uri':'template://%2e%2e/etc/passwd'");
-    if (!is_modern(s)) {
-        assert_at(s, "/error/code", "-32001");
-    }
+    assert_at(s, "/error/code", is_modern(s) ? "-32602" : "-32001");
+    assert_at(s, "/error/data/uri", "\"template://%2e%2e/etc/passwd\"");
     assert_at(s, "/error/message", "\"Invalid template URI: template://%2e%2e/etc/passwd\"");
     ask(s, "resources/read", "'uri':'template://../../etc/passwd'");
     assert_at(s, "/error/message", "\"Invalid template URI: template://../../etc/passwd\"");
+    ask(s, "resources/read", "'uri':'template://makefile/rust/clu'");
+    assert_at(s, "/error/code", is_modern(s) ? "-32602" : "-32000");
+    assert_at(s, "/error/data/nearest", "\"template://makefile/rust/cli\"");
 }
 
 static void errors_have_the_form_of_the_revision(void **state)

@@ -55,11 +55,11 @@ function checkSharedNames() {
   }
 }
 
-function checkText(what, { path, content, sha256, executable }, template) {
+function checkText(what, { path, content, sha256, mime_type, executable }, template) {
   check(!/(^|[^$])\{\{/.test(content) && !path.includes("{{"), `${what}: {{ is left`);
   check(/[^\n]\n$/.test(content), `${what}: does not end in one newline`);
   check(!/[ \t]\n/.test(content), `${what}: blanks at the end of a line`);
-  check(!/\n\n\n/.test(content) || template.mime_type === "text/x-python" || template.category === "license",
+  check(!/\n\n\n/.test(content) || mime_type === "text/x-python" || template.category === "license",
     `${what}: two empty lines`);
   check(!content.startsWith("\n") || template.category === "license", `${what}: begins with an empty line`);
   check(!content.includes("\r"), `${what}: a carriage return`);
@@ -162,7 +162,8 @@ function checkAll() {
 
     if (check(files.length === 1 && failures.length === 0, `${what}: ${JSON.stringify(failures)}`)) {
       checkText(what, files[0], template);
-      checkOf[template.mime_type]?.(what, files[0], template);
+      checkOf[files[0].mime_type]?.(what, files[0], template);
+      check(files[0].mime_type !== "text/plain" || template.category === "license", `${what}: of what type?`);
     }
   }
 }
@@ -218,7 +219,7 @@ function checkLockFilesAreNotIgnored() {
 // Tabs only where the format wants them.
 function checkSources() {
   for (const template of templates) {
-    const tabs = ["makefile"].includes(template.category) || template.mime_type === "text/x-go";
+    const tabs = ["makefile"].includes(template.category) || template.output.endsWith(".go");
 
     check(tabs || !sourceOf(template).includes("\t"), `${template.uri}: a tab`);
   }

@@ -18,6 +18,51 @@ function makeFiles(more) {
   return files;
 }
 
+// Names that are taken by the language, its library, its tools or the folders of the build; whatever is not refused must build.
+const doubtful = {
+  c: "src tests Tests sanitize build main Makefile test all cc",
+  cpp: "tests Testing CMakeFiles Makefile sanitize edit_cache help RUN_TESTS Nightly depend CMAKE",
+  rust: "build deps Examples incremental test core fn cli",
+  go: "vendor v2 fmt main test internal go",
+  deno: "dist main test",
+  node: "node_modules favicon.ico test fs 1 src",
+  python: "class Class import sys unittest tests Test-Main TestMain enum io build pip ruff src main match none json typing_extensions",
+  "python-uv": "pytest pytest-cov mypy Ruff class sys main tests",
+};
+// Of these those that must be refused as reserved.
+const refused = {
+  c: "src tests Tests sanitize",
+  cpp: "tests Testing CMakeFiles Makefile sanitize edit_cache help RUN_TESTS Nightly CMAKE",
+  rust: "build deps Examples incremental",
+  go: "vendor",
+  deno: "",
+  node: "node_modules favicon.ico",
+  python: "class Class import sys unittest tests Test-Main TestMain enum io build pip ruff json typing_extensions",
+  "python-uv": "pytest pytest-cov mypy Ruff",
+};
+
+// build(folder, name) builds and tests a project of that name, if the tools are there.
+function checkNames(build) {
+  const must_not = refused[toolchain].split(" ");
+
+  for (const name of doubtful[toolchain].split(" ")) {
+    const parameters = { project_name: name, description: "Greets" };
+    const [{ files, failures }] = probe([{ toolchain, names: names.filter((n) => n !== "license"), parameters }]);
+    const home = join(folder, "names", name);
+
+    if (failures.length > 0) {
+      const codes = new Set(failures.flatMap(({ faults }) => faults.map((fault) => `${fault.parameter} ${fault.code}`)));
+
+      check(codes.size === 1 && [...codes][0] === `project_name ${must_not.includes(name) ? "reserved" : "pattern"}`,
+        `${name} is refused by its rule: ${JSON.stringify(failures)}`);
+      check(must_not.includes(name) || name === "v2", `${name} is refused`);
+    } else if (check(!must_not.includes(name), `${name} is taken`) && build) {
+      writeFiles(home, files);
+      build(home, name);
+    }
+  }
+}
+
 // The same with another value: a project of its own.
 function another(parameters) {
   const home = join(folder, `other-${Object.keys(parameters).join("-")}`);
@@ -118,6 +163,11 @@ const projects = {
       target("uninstall DESTDIR=../installed PREFIX=/usr");
       check(!existsSync(join(folder, "installed/usr/bin/sample-tool")), "make uninstall takes it away");
       checkUnitTestsInC();
+      checkNames((home, name) => {
+        must(home, "make", ["all"]);
+        check(run(home, join(home, "build", name)).stdout === "Hello, world!\n", `${name} greets`);
+        must(home, "make", ["sanitize", "CC=cc"]);
+      });
       target("clean");
       check(!existsSync(join(project, "build")), "make clean leaves nothing");
     });
@@ -138,6 +188,11 @@ const projects = {
       step("clang-tidy", "lint", () => target("lint"));
       target("clean");
       check(!existsSync(join(project, "build")), "make clean leaves nothing");
+      checkNames((home, name) => {
+        must(home, "make", ["all"]);
+        check(run(home, join(home, "build", name)).stdout === "Hello, world!\n", `${name} greets`);
+        must(home, "make", ["sanitize"]);
+      });
     });
     step("clang-format", "format-check", () => target("format-check"));
   },
@@ -156,6 +211,12 @@ const projects = {
       check(must(other, "make", ["run"], offline).stdout.includes("Hello, Eve!"), "features and default arguments");
       target("install", "", { ...offline, CARGO_INSTALL_ROOT: join(folder, "installed") });
       check(existsSync(join(folder, "installed/bin/sample-tool")), "make install puts it there");
+      checkNames((home, name) => {
+        const here = { ...offline, CARGO_TARGET_DIR: join(home, "target") };
+
+        must(home, "make", ["test"], here);
+        check(must(home, "make", ["run"], here).stdout.includes("Hello, world!"), `${name} greets`);
+      });
       step("cargo-fmt", "format-check", () => target("format-check", "", offline));
       step("cargo-clippy", "lint", () => target("lint", "", offline));
     });
@@ -169,7 +230,11 @@ const projects = {
       target("run ARGS=Ada", "Hello, Ada!", offline);
       checkProgram(join(project, "bin/sample-tool"), []);
       target("coverage", "total:", offline);
+      checkNames((home) => must(home, "make", ["test", "build", "run"], offline));
     });
+    if (!has("go")) {
+      checkNames();
+    }
   },
 
   deno() {
@@ -181,7 +246,11 @@ const projects = {
       const other = another({ entry_point: "cli/app.ts", permissions: ["--allow-env=HOME"] });
       must(other, "make", ["ci"]);
       check(must(other, "make", ["run", "ARGS=Ada"]).stdout.includes("Hello, Ada!"), "another main module runs");
+      checkNames((home) => must(home, "make", ["ci", "run"]));
     });
+    if (!has("deno")) {
+      checkNames();
+    }
     skip("deno: bundle, compile: they fetch their parts from the network");
   },
 
@@ -193,6 +262,8 @@ const projects = {
     step("npm", "pack", () => {
       target("pack", "", { npm_config_cache: join(folder, "cache"), npm_config_offline: "true" });
       check(existsSync(join(project, "sample-tool-0.1.0.tgz")), "make pack makes the package");
+      checkNames((home) => must(home, "make", ["test", "run", "pack"],
+        { npm_config_cache: join(folder, "cache"), npm_config_offline: "true" }));
     });
     step("biome", "lint", () => {
       // It is there already, so that make need not install it.
@@ -206,6 +277,7 @@ const projects = {
       target("test");
       target("run ARGS=Ada", "Hello, Ada!");
       checkProgram("python3", ["-m", "sample_tool"], { PYTHONPATH: join(project, "src") });
+      checkNames((home) => must(home, "make", ["test", "run"]));
     });
     skip("python: lint, format, type-check, build: their tools come from the network");
   },
@@ -217,6 +289,12 @@ const projects = {
 
       check(run(other, "python3", ["-m", "app", "Ada"]).stdout === "Hello, Ada!\n", "another main module runs");
       checkProgram("python3", ["-m", "main"]);
+      for (const entry_point of ["class", "argparse", "pytest", "tests", "__main__"]) {
+        const [{ failures }] = probe([{ toolchain, names, parameters: { project_name: "x", entry_point } }]);
+
+        check(failures.length > 0 && failures.every(({ faults }) => faults[0].parameter === "entry_point"), `${entry_point} is refused`);
+      }
+      checkNames((home) => check(run(home, "python3", ["-m", "main"]).stdout === "Hello, world!\n", "it greets"));
       must(project, "python3", ["-m", "compileall", "-q", "main.py", "tests"]);
       if (run(project, "python3", ["-c", "import pytest"]).status === 0) {
         must(project, "python3", ["-m", "pytest"]);

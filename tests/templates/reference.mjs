@@ -101,7 +101,7 @@ function checkRaw() {
   for (const toolchain of ["rust", "deno", "python-uv", "c", "cpp", "go", "node", "python"]) {
     check(text(`readme/${toolchain}/cli`, { project_name: "x", description: words }).includes(words), `${toolchain}: README as given`);
   }
-  check(text("makefile/rust/cli", { project_name: "x", default_args: "--a='b&c' <in" }).includes("ARGS ?= --a='b&c' <in\n"), "Makefile as given");
+  check(text("makefile/rust/cli", { project_name: "x", default_args: "--a='b&c' \"<in\"" }).includes("ARGS ?= --a='b&c' \"<in\"\n"), "Makefile as given");
   check(text("gitignore/rust/cli", { custom_patterns: ["a&b", "it's=1"] }).endsWith("a&b\nit's=1\n"), ".gitignore as given");
 }
 
@@ -115,14 +115,31 @@ function checkRefusals() {
   check(makefile({ features: ["ok", "a b"] }) === "features[1] pattern", "an element that is no feature");
   check(makefile({ has_test: true }) === "has_test unknown", "an unknown key");
   check(answer("makefile/rust/cli", { project_name: "x", has_test: true }).failures[0].faults[0].expected.includes("has_tests"), "the nearest key");
+  // What lands in a Makefile must not run there.
+  for (const args of ["$(shell id)", "$HOME", "'$(shell id)'", "a; id", "a | id", "`id`", '"`id`"', "a & b", "a\nb", "<in", "a\\", " a", "a ", "'a", "#"]) {
+    check(makefile({ default_args: args }) === "default_args pattern", `refuses the arguments ${args}`);
+  }
+  check(makefile({ default_args: "" }) === "made" && makefile({ default_args: "-v --to=a,b:c ./x @y '(a; b)' \"it's\"" }) === "made",
+    "takes arguments that are words");
   check(codes(answer("readme/rust/cli", {})) === "project_name missing,description missing", "all that is missing");
   const named = templates.filter((t) => t.parameters.some((p) => p.name === "project_name"));
-  const bad = ["", ".", "..", "../up", "a/b", "/abs", "a\\b", "a b", "a\nb", "-rf", "$(id)", "x;y", "é"];
+  const bad = ["", ".", "..", "../up", "a/b", "/abs", "a\\b", "a b", "a\nb", "-rf", "$(id)", "x;y", "é", "con", "NUL", "Com1"];
   const asked = named.flatMap((t) => bad.map((name) => [t, name]));
   const answers = probe(asked.map(([t, name]) => request(t, { ...required(t), project_name: name })));
 
   for (const [i, [template, name]] of asked.entries()) {
     check(codes(answers[i]).startsWith("project_name "), `${template.uri}: refuses the name ${JSON.stringify(name)}`);
+  }
+  // A name is taken also where no template has it, since it is the folder's.
+  const others = templates.filter((t) => !t.parameters.some((p) => p.name === "project_name"));
+
+  check(others.length > 20, "templates without a name");
+  for (const template of others) {
+    const [{ files, failures }] = probe([request(template, { ...required(template), project_name: "My Tool" })]);
+
+    check(files[0]?.filename === `My Tool/${files[0]?.path}`, `${template.uri}: takes a name: ${JSON.stringify(failures)}`);
+    check(codes(answer(template.uri.slice("template://".length), { ...required(template), project_name: "../up" })) === "project_name unsafe_name",
+      `${template.uri}: an unsafe name`);
   }
   for (const name of ["../main.ts", "/main.ts", "a/../../main.ts", "x/./y.ts"]) {
     check(answer("source/deno/cli", { project_name: "x", entry_point: name }).files.length === 0, `refuses the path ${name}`);

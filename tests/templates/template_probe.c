@@ -1,8 +1,9 @@
 /* Makes projects of the built-in templates for the tests beside this file.
  *
  * A line of stdin is {"toolchain": "rust", "names": ["makefile", …], "parameters": {…}} and is
- * answered by a line {"files": [{"path", "content", "sha256", "executable"}…], "failures":
- * [{"asked", "message", "faults": [{"parameter", "code", "expected"}…]}…]}. */
+ * answered by a line {"files": [{"path", "filename", "content", "sha256", "mime_type",
+ * "executable"}…], "failures": [{"asked", "message", "faults": [{"parameter", "code",
+ * "expected"}…]}…]}. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,7 @@ static void write_file(JsonWriter *w, const TemplateFile *file)
     write_text(w, "filename", file->filename);
     write_text(w, "content", file->content);
     write_text(w, "sha256", span_from_str(file->sha256));
+    write_text(w, "mime_type", file->template->mime_type);
     json_write_key(w, SPAN("executable"));
     json_write_bool(w, file->executable);
     json_write_end_object(w);

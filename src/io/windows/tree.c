@@ -220,13 +220,14 @@ static int tree_look_file(int fd, Span content, IoTreeLook *ret)
     return r == 0 ? tree_compare(bytes_span(&text), content, ret) : err_pass(r);
 }
 
-int io_tree_look(const char *root, const char *path, Span content, IoTreeLook *ret,
+int io_tree_look(const char *root, const char *path, Span content, bool executable, IoTreeLook *ret,
                  Diag *reterr_diag)
 {
     TreePlace place;
     int fd = -1;
     int r = tree_find(root, path, false, &place, reterr_diag);
 
+    (void)executable; /* as in io_tree_write */
     if (r == 0) {
         r = tree_open_file(&place, path, &fd, reterr_diag);
     }

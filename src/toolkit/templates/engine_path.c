@@ -206,14 +206,16 @@ static int eval_write(TemplateRun *run, const TemplateExpr *expr, const Template
             r = template_charge(run, call.text.n);
         }
     } else if (helper->wants_array) {
-        if (args[0].kind != VALUE_ARRAY) {
+        bool is_missing = args[0].kind == VALUE_UNDEFINED || args[0].kind == VALUE_NULL;
+
+        if (args[0].kind != VALUE_ARRAY && !is_missing) {
             return eval_wrong(run, expr, "an array", &args[0]);
         }
         if (args[1].kind != VALUE_TEXT) {
             return eval_wrong(run, expr, "text between the elements", &args[1]);
         }
         r = template_value_span(&args[1], &run->scratch, &call.separator);
-        if (r == 0) {
+        if (r == 0 && !is_missing) {
             r = template_charge(run,
                                 args[0].json.node->skip + (uint64_t)args[0].json.node->size / 16);
         }

@@ -137,7 +137,10 @@ static int helper_lower_case(const TemplateHelperCall *call, Bytes *out)
 
 static int helper_join(const TemplateHelperCall *call, Bytes *out)
 {
-    return template_value_join(&call->args[0], call->separator, out);
+    /* An array that is not given has no elements. */
+    return call->args[0].kind == VALUE_ARRAY
+               ? template_value_join(&call->args[0], call->separator, out)
+               : 0;
 }
 
 static int helper_year(const TemplateHelperCall *call, Bytes *out)

@@ -8,7 +8,7 @@
  *     upper, lower TEXT
  *     title TEXT         each word begins with a capital; '_', '-' and blanks end a word and stay
  *     default VALUE ELSE ELSE if VALUE is missing, null, "" or an empty array
- *     join ARRAY TEXT    the elements with TEXT between them
+ *     join ARRAY TEXT    the elements with TEXT between them; nothing if it is missing or null
  *     current_year       of the time given to template_render, in UTC
  *     current_date       2025-01-15
  *
@@ -33,7 +33,7 @@ typedef struct TemplateHelper {
     const char *name;
     uint8_t n_args;
     bool wants_text;  /* the first argument must be text */
-    bool wants_array; /* the first must be an array, the second text */
+    bool wants_array; /* the first must be an array or missing, the second text */
     /* Appends the result. NULL: the result is the first argument, or the second if it is nothing.
      * 0, -ENOMEM, BYTES_E_FULL. */
     int (*write_fn)(const TemplateHelperCall *call, Bytes *out);

@@ -40,7 +40,16 @@ static const ManifestField template_fields[N_FIELDS] = {
     [FIELD_PARAMETERS] = {"parameters", JSON_ARRAY, false},
 };
 
-static const ManifestField root_fields[] = {{"templates", JSON_ARRAY, true}};
+enum {
+    ROOT_TEMPLATES,
+    ROOT_RESERVED,
+    N_ROOT_FIELDS
+};
+
+static const ManifestField root_fields[N_ROOT_FIELDS] = {
+    [ROOT_TEMPLATES] = {"templates", JSON_ARRAY, true},
+    [ROOT_RESERVED] = {"reserved", JSON_OBJECT, false},
+};
 
 TemplateManifest *template_manifest_free(TemplateManifest *manifest)
 {
@@ -137,6 +146,9 @@ static int template_read_words(ManifestReader *reader, JsonValue object, const J
         return err_pass(r);
     }
     template_check_paths(reader, fields, t);
+    if (t->mime_type.p == NULL) {
+        t->mime_type = template_mime_type(t->output);
+    }
     if (fields[FIELD_EXECUTABLE].node != NULL) {
         (void)json_bool(fields[FIELD_EXECUTABLE], &t->executable);
     }
@@ -219,7 +231,9 @@ static int manifest_read_template(ManifestReader *reader, JsonValue object, size
     JsonValue fields[N_FIELDS];
     int r;
 
-    *t = (Template){.version = SPAN("1.0.0"), .mime_type = SPAN("text/plain")};
+    *t = (Template){
+        .version = SPAN("1.0.0"),
+    };
     (void)snprintf(reader->place, sizeof(reader->place), "templates[%zu]", index);
     if (json_kind(object) != JSON_OBJECT) {
         manifest_blame(reader, object, NULL, "must be an object");
@@ -267,7 +281,7 @@ static int manifest_read(ManifestReader *reader, Span text)
 {
     TemplateManifest *manifest = reader->manifest;
     JsonLimits limits = {.max_bytes = TEMPLATE_MANIFEST_BYTES};
-    JsonValue fields[TW_ARRAY_SIZE(root_fields)];
+    JsonValue fields[N_ROOT_FIELDS];
     Diag diag = DIAG_NULL;
     JsonValue root;
     int r;
@@ -294,8 +308,17 @@ static int manifest_read(ManifestReader *reader, Span text)
         manifest_blame(reader, root, NULL, "a manifest is an object with \"templates\"");
         return 0;
     }
-    manifest_sort(reader, root, root_fields, TW_ARRAY_SIZE(root_fields), fields);
-    return fields[0].node != NULL ? manifest_read_templates(reader, fields[0]) : 0;
+    manifest_sort(reader, root, root_fields, N_ROOT_FIELDS, fields);
+    manifest_reserved(reader, fields[ROOT_RESERVED]);
+    if (fields[ROOT_TEMPLATES].node == NULL) {
+        return 0;
+    }
+    r = manifest_read_templates(reader, fields[ROOT_TEMPLATES]);
+    if (r == 0) {
+        reader->place[0] = '\0';
+        manifest_reserved_check(reader);
+    }
+    return r;
 }
 
 static int manifest_make(TemplateManifest **ret, Span text, const char *path,

@@ -1,6 +1,7 @@
 /* toolkit/templates/manifest.h: what a folder of templates says of them.
  *
- *     { "templates": [
+ *     { "reserved": { "project_name": ["test"] },
+ *       "templates": [
  *         { "uri": "template://makefile/rust/cli", "name": "Rust CLI Makefile",
  *           "description": "Makefile for building Rust command-line applications with cargo",
  *           "version": "1.0.0", "file": "makefile.hbs", "output": "Makefile",
@@ -15,6 +16,9 @@
  *     further    default or required, description; string and array: pattern (of each element),
  *                minimum and maximum (characters, elements); integer: minimum and maximum; choice:
  *                choices
+ *
+ *     reserved   words that a string parameter of that name cannot be, in any template of the
+ *                manifest; case, '-' and '_' do not count, since names are turned into one another
  *
  * "output" is the name of the file in the project, with '/' between folders; it may hold {{…}} of
  * the parameters. The file's text comes from the owner, who knows where it is; "file" cannot lead
@@ -51,6 +55,7 @@ enum {
  * fills in. */
 #define TEMPLATE_PARAMETERS_MAX 128
 #define TEMPLATE_CHOICES_MAX    256
+#define TEMPLATE_RESERVED_MAX   1024
 #define TEMPLATE_STRING_MAX     4096
 
 /* Nobody reads more problems of one manifest. */
@@ -78,7 +83,8 @@ typedef struct TemplateParameter {
     bool has_maximum;
     int64_t minimum;
     int64_t maximum;
-    JsonValue choices; /* array of strings; node NULL if there are none */
+    JsonValue choices;  /* array of strings; node NULL if there are none */
+    JsonValue reserved; /* the same */
 } TemplateParameter;
 
 typedef struct Template {
@@ -89,7 +95,7 @@ typedef struct Template {
     Span version;   /* "1.0.0" if not said */
     Span file;      /* as written: relative to the manifest */
     Span output;    /* as written */
-    Span mime_type; /* "text/plain" if not said */
+    Span mime_type; /* by the name of the output if not said */
     bool executable;
     const TemplateParameter *parameters;
     size_t n_parameters;

@@ -1,5 +1,6 @@
 /* One parameter of a manifest. */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -149,8 +150,9 @@ static void parameter_read_bound(ManifestReader *reader, JsonValue v, const char
     if (v.node == NULL) {
         return;
     }
-    if (json_int64(v, ret) != 0) {
-        manifest_blame(reader, v, field, "must be a whole number of 64 bits");
+    if (json_int64(v, ret) != 0 || *ret > TEMPLATE_INTEGER_MAX || *ret < -TEMPLATE_INTEGER_MAX) {
+        manifest_blame(reader, v, field, "must be a whole number, %" PRId64 " at most",
+                       TEMPLATE_INTEGER_MAX);
     } else if (type != TEMPLATE_INTEGER && *ret < 0) {
         manifest_blame(reader, v, field, "of a length must not be negative");
     } else {
@@ -305,6 +307,9 @@ static int parameter_read_typed(ManifestReader *reader, JsonValue object, const 
     }
     if (r == 0 && p->pattern.n > 0) {
         r = parameter_compile(reader, fields[FIELD_PATTERN], p);
+    }
+    if (p->type == TEMPLATE_STRING && reader->reserved.node != NULL) {
+        (void)json_get(reader->reserved, p->name, &p->reserved);
     }
     /* By rules that are wrong themselves nothing can be refused. */
     if (r == 0 && reader->report.n_errors == n_errors) {

@@ -36,6 +36,8 @@ void manifest_tell(ManifestReport *report, const Diag *problem, bool is_warning)
 typedef struct ManifestReader {
     TemplateManifest *manifest;
     ManifestReport report;
+    JsonValue
+        reserved; /* of the manifest: an object of arrays of words; node NULL if there is none */
     char place[MANIFEST_PLACE_SIZE]; /* of the object that is being read; "" for the whole */
 } ManifestReader;
 
@@ -73,6 +75,14 @@ int manifest_string(ManifestReader *reader, JsonValue v, const char *field, Mani
 
 /* Reads one parameter; in manifest_parameter.c. */
 int manifest_parameter(ManifestReader *reader, JsonValue object, TemplateParameter *ret);
+
+/* Takes the words that parameters cannot be, and, once all templates are read, blames those of a
+ * parameter that none has; in manifest_reserved.c. */
+void manifest_reserved(ManifestReader *reader, JsonValue object);
+void manifest_reserved_check(ManifestReader *reader);
+
+/* The type of a file by its name; text/plain if it says nothing. In mime_type.c. */
+Span template_mime_type(Span output);
 
 /* Writes the schema of a template's parameters; in manifest_schema.c. */
 int manifest_schema(TemplateManifest *manifest, Template *t);

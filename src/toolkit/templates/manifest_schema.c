@@ -62,6 +62,17 @@ static void schema_write_parameter(JsonWriter *w, const TemplateParameter *p)
     json_write_end_object(w);
 }
 
+/* It may be given to any template, since it names the folder of the files. */
+static bool schema_has_project_name(const Template *t)
+{
+    for (size_t i = 0; i < t->n_parameters; i++) {
+        if (span_equals(t->parameters[i].name, SPAN("project_name"))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void schema_write(JsonWriter *w, const Template *t)
 {
     bool has_required = false;
@@ -74,6 +85,11 @@ static void schema_write(JsonWriter *w, const Template *t)
         json_write_key(w, t->parameters[i].name);
         schema_write_parameter(w, &t->parameters[i]);
         has_required = has_required || t->parameters[i].required;
+    }
+    if (!schema_has_project_name(t)) {
+        json_write_key(w, SPAN("project_name"));
+        json_write_raw(w, SPAN("{\"type\":\"string\",\"description\":"
+                               "\"Name of the project's folder\"}"));
     }
     json_write_end_object(w);
     if (has_required) {

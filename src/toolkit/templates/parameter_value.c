@@ -39,18 +39,75 @@ static bool string_has_nul(JsonValue v)
     return false;
 }
 
+#define NAME_SPELT_BYTES ((size_t)TEMPLATE_NAME_MAX * 6) /* each byte may be spelt \u00xx */
+
+/* What a string says; false if it is too long for a name. */
+static bool string_name(JsonValue v, char room[NAME_SPELT_BYTES], Span *ret)
+{
+    if (json_string_plain(v, ret)) {
+        return true;
+    }
+    if (v.node->size - 2 > NAME_SPELT_BYTES) {
+        return false;
+    }
+    *ret = span_make(room, json_string_decode(v, room));
+    return true;
+}
+
 static bool string_is_safe_name(JsonValue v)
 {
-    char decoded[TEMPLATE_NAME_MAX * 6]; /* each byte may be spelt \u00xx */
+    char room[NAME_SPELT_BYTES];
     Span name;
 
-    if (!json_string_plain(v, &name)) {
-        if (v.node->size - 2 > sizeof(decoded)) {
+    return string_name(v, room, &name) && template_name_is_safe(name);
+}
+
+/* The next character that counts in a reserved word, as a small letter; NUL at the end. */
+static char word_next(Span *rest)
+{
+    while (rest->n > 0) {
+        char c = *rest->p++;
+
+        rest->n--;
+        if (c != '-' && c != '_') {
+            return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+        }
+    }
+    return '\0';
+}
+
+/* A name becomes that of a module, a folder, a target: snake_case for one, any case for another. So
+ * "Test-Main" is "test_main". */
+static bool word_is_same(Span a, Span b)
+{
+    char c;
+
+    do {
+        c = word_next(&a);
+        if (c != word_next(&b)) {
             return false;
         }
-        name = span_make(decoded, json_string_decode(v, decoded));
+    } while (c != '\0');
+    return true;
+}
+
+static bool string_is_reserved(JsonValue list, JsonValue v)
+{
+    char room[NAME_SPELT_BYTES];
+    Span name;
+
+    if (list.node == NULL || !string_name(v, room, &name)) {
+        return false;
     }
-    return template_name_is_safe(name);
+    for (JsonIter it = json_iter(list); json_iter_next(&it);) {
+        Span word;
+
+        /* The manifest takes no other ones. */
+        if (json_string_plain(it.value, &word) && word_is_same(word, name)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool value_is_in_range(const TemplateParameter *p, int64_t n)
@@ -95,6 +152,9 @@ static int value_check_string(const ValueCheck *x, JsonValue v)
         !string_is_safe_name(v)) {
         r = value_blame(x, TEMPLATE_FAULT_NAME, v);
     }
+    if (r == 0 && !is_element && string_is_reserved(x->p->reserved, v)) {
+        r = value_blame(x, TEMPLATE_FAULT_RESERVED, v);
+    }
     return r;
 }
 
@@ -118,6 +178,12 @@ static int value_check_array(ValueCheck *x, JsonValue v)
     return r;
 }
 
+/* Whether a whole number is one that a template writes as it was given. */
+static bool integer_is_exact(JsonValue v, int64_t *ret)
+{
+    return json_int64(v, ret) == 0 && *ret <= TEMPLATE_INTEGER_MAX && *ret >= -TEMPLATE_INTEGER_MAX;
+}
+
 static int value_check_integer(const ValueCheck *x, JsonValue v)
 {
     int64_t n = 0;
@@ -126,7 +192,7 @@ static int value_check_integer(const ValueCheck *x, JsonValue v)
     if (r == JSON_E_KIND || (r == JSON_E_RANGE && !json_number_is_whole(v))) {
         return value_blame(x, TEMPLATE_FAULT_TYPE, v);
     }
-    if (r != 0 || !value_is_in_range(x->p, n)) {
+    if (!integer_is_exact(v, &n) || !value_is_in_range(x->p, n)) {
         return value_blame(x, TEMPLATE_FAULT_RANGE, v);
     }
     return 0;
@@ -172,6 +238,8 @@ static int write_range(Bytes *out, const TemplateParameter *p, JsonValue got)
     static const char *const units[TEMPLATE_N_TYPES] = {
         [TEMPLATE_STRING] = " characters", [TEMPLATE_ARRAY] = " elements"};
     const char *unit = units[p->type] != NULL ? units[p->type] : "";
+    int64_t n;
+    bool is_wide = p->type == TEMPLATE_INTEGER && !integer_is_exact(got, &n);
 
     if (json_kind(got) == JSON_STRING && got.node->size > TEMPLATE_VALUE_BYTES) {
         return bytes_append_format(out, "at most %zu bytes", TEMPLATE_VALUE_BYTES);
@@ -179,17 +247,15 @@ static int write_range(Bytes *out, const TemplateParameter *p, JsonValue got)
     if (json_count(got) > TEMPLATE_ELEMENTS_MAX) {
         return bytes_append_format(out, "at most %d elements", TEMPLATE_ELEMENTS_MAX);
     }
-    if (p->has_minimum && p->has_maximum) {
-        return bytes_append_format(out, "%" PRId64 " to %" PRId64 "%s", p->minimum, p->maximum,
-                                   unit);
+    if (is_wide || (p->has_minimum && p->has_maximum)) {
+        return bytes_append_format(out, "%" PRId64 " to %" PRId64 "%s",
+                                   p->has_minimum ? p->minimum : -TEMPLATE_INTEGER_MAX,
+                                   p->has_maximum ? p->maximum : TEMPLATE_INTEGER_MAX, unit);
     }
     if (p->has_minimum) {
         return bytes_append_format(out, "at least %" PRId64 "%s", p->minimum, unit);
     }
-    if (p->has_maximum) {
-        return bytes_append_format(out, "at most %" PRId64 "%s", p->maximum, unit);
-    }
-    return bytes_append_format(out, "a number of 64 bits");
+    return bytes_append_format(out, "at most %" PRId64 "%s", p->maximum, unit);
 }
 
 /* The choices as they are spelt, without quotes; a long list is cut. */
@@ -217,7 +283,7 @@ static int write_choices(Bytes *out, const TemplateParameter *p)
 int parameter_write_expected(Bytes *out, const TemplateParameter *p, const ParameterFault *fault)
 {
     static const char safe[] = "a name without '/', '\\', ':' and control characters that does not "
-                               "end in '.' or a blank";
+                               "end in '.' or a blank, and is no device of Windows (CON, NUL...)";
 
     if (strcmp(fault->code, TEMPLATE_FAULT_PATTERN) == 0) {
         return bytes_append_span(out, p->pattern);
@@ -233,6 +299,9 @@ int parameter_write_expected(Bytes *out, const TemplateParameter *p, const Param
     }
     if (strcmp(fault->code, TEMPLATE_FAULT_NAME) == 0) {
         return bytes_append_span(out, SPAN(safe));
+    }
+    if (strcmp(fault->code, TEMPLATE_FAULT_RESERVED) == 0) {
+        return bytes_append_span(out, SPAN("a name that is not reserved"));
     }
     /* Of type, and of one that is missing. */
     if (fault->index != PARAMETER_WHOLE || p->type == TEMPLATE_STRING) {
@@ -265,13 +334,14 @@ int parameter_write_message(Bytes *out, const TemplateParameter *p, const Parame
         {TEMPLATE_FAULT_CHOICE, " must be one of: "},
         {TEMPLATE_FAULT_NAME, " must be "},
         {TEMPLATE_FAULT_NUL, " must be "},
+        {TEMPLATE_FAULT_RESERVED, " must be "},
         {TEMPLATE_FAULT_TYPE, " must be of type "},
     };
     const char *words = "";
     int r;
 
     if (strcmp(fault->code, TEMPLATE_FAULT_MISSING) == 0) {
-        return bytes_append_span(out, SPAN("required parameter missing"));
+        return bytes_append_format(out, "%s - required parameter missing", p->name.p);
     }
     for (size_t i = 0; i < TW_ARRAY_SIZE(verbs); i++) {
         if (strcmp(fault->code, verbs[i].code) == 0) {

@@ -15,6 +15,10 @@
 #define VALUES_ARENA_BYTES ((size_t)512 * 1024 * 1024)
 #define VALUES_TEXT_BYTES  (TEMPLATE_VALUES_BYTES + 2 * TEMPLATE_MANIFEST_BYTES)
 
+/* Of a template that does not have it. */
+static const TemplateParameter project_name = {.name = SPAN_INIT("project_name"),
+                                               .type = TEMPLATE_STRING};
+
 /* A check while it runs. */
 typedef struct ValuesCheck {
     TemplateValues *values;
@@ -147,12 +151,14 @@ static int check_blame_all(ValuesCheck *x, const char *code, Span message, Span 
 
 static const char *check_nearest(const ValuesCheck *x, Span name)
 {
-    const char *names[TEMPLATE_PARAMETERS_MAX];
+    const char *names[TEMPLATE_PARAMETERS_MAX + 1];
+    size_t n = x->t->n_parameters;
 
-    for (size_t i = 0; i < x->t->n_parameters; i++) {
+    for (size_t i = 0; i < n; i++) {
         names[i] = x->t->parameters[i].name.p;
     }
-    return text_nearest(name, names, x->t->n_parameters);
+    names[n] = project_name.name.p;
+    return text_nearest(name, names, n + 1);
 }
 
 static int check_blame_unknown(ValuesCheck *x, Span name, JsonValue got)
@@ -239,7 +245,9 @@ static int check_unknown(ValuesCheck *x, JsonValue given,
             continue;
         }
         r = json_string(it.key, &x->values->arena, &name);
-        if (r == 0 && (is_known == NULL || !is_known(context, name))) {
+        if (r == 0 && span_equals(name, project_name.name)) {
+            r = parameter_value_check(&project_name, it.value, x->values->scratch, check_blame, x);
+        } else if (r == 0 && (is_known == NULL || !is_known(context, name))) {
             r = check_blame_unknown(x, name, it.value);
         }
         if (r != 0) {

@@ -20,6 +20,11 @@
 #define TEMPLATE_FAULT_CHOICE  "choice"
 #define TEMPLATE_FAULT_NUL     "nul"         /* a string with a NUL in it */
 #define TEMPLATE_FAULT_NAME    "unsafe_name" /* would leave the folder of the project */
+/* A word that the manifest keeps for something else. */
+#define TEMPLATE_FAULT_RESERVED "reserved"
+
+/* Whole numbers are written as those of JSON, which are exact up to here. */
+#define TEMPLATE_INTEGER_MAX INT64_C(9007199254740991)
 
 /* Bytes of a string as it is spelt, elements of an array, bytes of all values together: what a
  * person might put into a file, and far below what a request may hold. */
@@ -66,14 +71,16 @@ void template_values_deinit(TemplateValues *values);
 
 /* given: an object (node NULL: {}), borrowed while the result is used, as the template. All faults
  * at once, in the order of the template's parameters, then unknown ones as they come. Of a member
- * that comes twice the last counts. A shared check (of a project, whose values are for several
- * templates) says which unknown names are another template's: is_known may be NULL. 0, -ENOMEM. */
+ * that comes twice the last counts. project_name may always be given, since it names the folder:
+ * one that the template does not have must be a safe name, and is no part of values. A shared check
+ * (of a project, whose values are for several templates) says which unknown names are another
+ * template's: is_known may be NULL. 0, -ENOMEM. */
 int template_values_check(TemplateValues *values, const Template *t, JsonValue given,
                           bool (*is_known)(void *context, Span name), void *context);
 
 /* A name that is used as a folder or in a path: 1 to TEMPLATE_NAME_MAX bytes, no '/', '\\', ':' (a
- * drive of Windows), NUL, control character; no '.' or blank at its end, so neither "." nor "..".
- */
+ * drive of Windows), NUL, control character; no '.' or blank at its end, so neither "." nor "..";
+ * no device of Windows ("con", "NUL.txt", "com1"). */
 bool template_name_is_safe(Span name);
 /* A path relative to a project: names that are safe, with '/' between them. */
 bool template_path_is_safe(Span path);

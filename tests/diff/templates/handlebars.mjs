@@ -49,6 +49,9 @@ export const helpers = {
     default: [2, (v, other) =>
         (v === undefined || v === null || v === '' || (Array.isArray(v) && v.length === 0) ? other : v)],
     join: [2, (list, separator) => {
+        if (list === undefined || list === null) {
+            return needText(separator) && '';
+        }
         if (!Array.isArray(list)) {
             throw new Error('needs an array');
         }

@@ -49,7 +49,7 @@ static IoTreeLook look(const char *path, const char *content)
 {
     IoTreeLook ret = {.n_added = 99};
 
-    assert_int_equal(io_tree_look(scratch, path, span_from_str(content), &ret, NULL), 0);
+    assert_int_equal(io_tree_look(scratch, path, span_from_str(content), false, &ret, NULL), 0);
     return ret;
 }
 
@@ -95,6 +95,74 @@ static void nothing_is_replaced_unless_asked_for(void **state)
     assert_int_equal(scratch_count(false), 2);
 }
 
+/* 0600 is what a key or a password is kept with. */
+static void a_file_that_is_replaced_keeps_who_may_use_it(void **state)
+{
+    static const mode_t modes[] = {0600, 0640, 0666, 0444, 0400, 0755};
+    mode_t mask = umask(022);
+
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(modes); i++) {
+        scratch_write(scratch_path("f"), "old", 0600);
+        assert_int_equal(chmod(scratch_path("f"), modes[i]), 0);
+        assert_int_equal(put("f", "new", true, NULL), 0);
+        assert_int_equal(scratch_mode(scratch_path("f")) & 07777, modes[i]);
+        assert_int_equal(unlink(scratch_path("f")), 0);
+    }
+    assert_int_equal(put("new", "n", true, NULL), 0); /* replaces nothing: the mask decides */
+    assert_int_equal(scratch_mode(scratch_path("new")) & 07777, 0644);
+    (void)umask(mask);
+}
+
+static void owner_and_group_stay_where_the_system_lets_them(void **state)
+{
+    struct stat info;
+
+    (void)state;
+    if (geteuid() != 0) {
+        skip(); /* nobody else gives files away */
+    }
+    scratch_write(scratch_path("f"), "old", 0640);
+    assert_int_equal(chown(scratch_path("f"), 12, 34), 0);
+    assert_int_equal(put("f", "new", true, NULL), 0);
+    assert_int_equal(stat(scratch_path("f"), &info), 0);
+    assert_int_equal(info.st_uid, 12);
+    assert_int_equal(info.st_gid, 34);
+    assert_int_equal(info.st_mode & 07777, 0640);
+}
+
+static void a_file_that_becomes_executable_is_so_for_its_readers(void **state)
+{
+    (void)state;
+    scratch_write(scratch_path("f"), "old", 0600);
+    assert_int_equal(chmod(scratch_path("f"), 0640), 0);
+    assert_int_equal(io_tree_write(scratch, "f", SPAN("new"), true, true, NULL), 0);
+    assert_int_equal(scratch_mode(scratch_path("f")) & 07777, 0750);
+    /* What lets a file run as somebody else is not for new content. */
+    assert_int_equal(chmod(scratch_path("f"), 04755), 0);
+    assert_int_equal(io_tree_write(scratch, "f", SPAN("other"), true, true, NULL), 0);
+    assert_int_equal(scratch_mode(scratch_path("f")) & 07777, 0755);
+}
+
+static void a_file_that_should_run_and_may_not_differs(void **state)
+{
+    IoTreeLook ret;
+
+    (void)state;
+    scratch_write(scratch_path("f"), "x", 0600);
+    assert_int_equal(io_tree_look(scratch, "f", SPAN("x"), true, &ret, NULL), 0);
+    assert_int_equal(ret.state, IO_TREE_DIFFERS);
+    assert_int_equal(ret.n_added + ret.n_removed, 0);
+    assert_int_equal(io_tree_write(scratch, "f", SPAN("x"), true, true, NULL), 0);
+    assert_int_equal(io_tree_look(scratch, "f", SPAN("x"), true, &ret, NULL), 0);
+    assert_int_equal(ret.state, IO_TREE_SAME);
+    /* There are file systems on which all may be run. */
+    assert_int_equal(io_tree_look(scratch, "f", SPAN("x"), false, &ret, NULL), 0);
+    assert_int_equal(ret.state, IO_TREE_SAME);
+    assert_int_equal(io_tree_look(scratch, "none", SPAN("x"), true, &ret, NULL), 0);
+    assert_int_equal(ret.state, IO_TREE_NEW);
+}
+
 static void paths_that_leave_the_folder_are_refused(void **state)
 {
     static const char *const paths[] = {"",      ".",  "..",   "../x", "a/../x", "/etc/x", "a//x",
@@ -109,7 +177,8 @@ static void paths_that_leave_the_folder_are_refused(void **state)
         diag = DIAG_NULL;
         assert_int_equal(put(paths[i], "x", true, &diag), IO_TREE_E_PLACE);
         assert_true(diag.message[0] != '\0');
-        assert_int_equal(io_tree_look(scratch, paths[i], SPAN("x"), &ret, NULL), IO_TREE_E_PLACE);
+        assert_int_equal(io_tree_look(scratch, paths[i], SPAN("x"), false, &ret, NULL),
+                         IO_TREE_E_PLACE);
         assert_int_equal(io_tree_read(scratch, paths[i], &out, NULL), IO_TREE_E_PLACE);
     }
     bytes_deinit(&out);
@@ -162,9 +231,9 @@ static void links_are_not_followed(void **state)
                          IO_TREE_E_PLACE);
         assert_int_equal(io_tree_write(root, "dangling", SPAN("x"), false, false, NULL),
                          IO_TREE_E_EXISTS);
-        assert_int_equal(io_tree_look(root, "folder/secret", SPAN("s"), &ret, NULL),
+        assert_int_equal(io_tree_look(root, "folder/secret", SPAN("s"), false, &ret, NULL),
                          IO_TREE_E_PLACE);
-        assert_int_equal(io_tree_look(root, "file", SPAN("s"), &ret, NULL), IO_TREE_E_PLACE);
+        assert_int_equal(io_tree_look(root, "file", SPAN("s"), false, &ret, NULL), IO_TREE_E_PLACE);
         assert_int_equal(io_tree_read(root, "folder/secret", &out, NULL), IO_TREE_E_PLACE);
         assert_int_equal(io_tree_read(root, "file", &out, NULL), IO_TREE_E_PLACE);
     }
@@ -186,9 +255,11 @@ static void what_is_no_file_is_in_the_way(void **state)
     assert_int_equal(put("folder", "x", true, NULL), IO_TREE_E_PLACE);
     assert_int_equal(put("file/x", "x", true, NULL), IO_TREE_E_PLACE);
     assert_int_equal(put("fifo", "x", true, NULL), IO_TREE_E_PLACE);
-    assert_int_equal(io_tree_look(scratch, "folder", SPAN("x"), &ret, NULL), IO_TREE_E_PLACE);
-    assert_int_equal(io_tree_look(scratch, "fifo", SPAN("x"), &ret, NULL), IO_TREE_E_PLACE);
-    assert_int_equal(io_tree_look(scratch, "file/x", SPAN("x"), &ret, NULL), IO_TREE_E_PLACE);
+    assert_int_equal(io_tree_look(scratch, "folder", SPAN("x"), false, &ret, NULL),
+                     IO_TREE_E_PLACE);
+    assert_int_equal(io_tree_look(scratch, "fifo", SPAN("x"), false, &ret, NULL), IO_TREE_E_PLACE);
+    assert_int_equal(io_tree_look(scratch, "file/x", SPAN("x"), false, &ret, NULL),
+                     IO_TREE_E_PLACE);
     assert_int_equal(scratch_count(false), 3);
 }
 
@@ -202,7 +273,7 @@ static void a_root_that_is_not_there_is_an_error(void **state)
     bytes_init(&out, 10);
     assert_int_equal(io_tree_write("/nonexistent/x", "a", SPAN("a"), false, false, &diag), -ENOENT);
     assert_non_null(strstr(diag.message, "/nonexistent/x"));
-    assert_int_equal(io_tree_look("/nonexistent/x", "a", SPAN("a"), &ret, NULL), -ENOENT);
+    assert_int_equal(io_tree_look("/nonexistent/x", "a", SPAN("a"), false, &ret, NULL), -ENOENT);
     assert_int_equal(io_tree_read(scratch, "none", &out, NULL), -ENOENT);
     assert_int_equal(io_tree_read(scratch, "none/at/all", &out, NULL), -ENOENT);
     bytes_deinit(&out);
@@ -364,7 +435,7 @@ static int everything(void *context)
     (void)context;
     bytes_init(&out, 100);
     r = io_tree_write(scratch, "f/x", SPAN("a\nb\n"), false, true, NULL);
-    r = r != 0 ? r : io_tree_look(scratch, "f/x", SPAN("b\nc\n"), &ret, NULL);
+    r = r != 0 ? r : io_tree_look(scratch, "f/x", SPAN("b\nc\n"), false, &ret, NULL);
     r = r != 0 ? r : io_tree_read(scratch, "f/x", &out, NULL);
     r = r != 0 ? r : io_tree_folders(scratch, &names, &n);
     r = r != 0 ? r : io_tree_state(scratch, &sum);
@@ -388,6 +459,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_file_is_written_with_its_folders, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_is_replaced_unless_asked_for, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_file_that_is_replaced_keeps_who_may_use_it, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(owner_and_group_stay_where_the_system_lets_them, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_file_that_becomes_executable_is_so_for_its_readers, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_file_that_should_run_and_may_not_differs, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(paths_that_leave_the_folder_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(long_names_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(links_are_not_followed, setup, teardown),

@@ -39,8 +39,9 @@ typedef struct Rig {
     int64_t total;
     bool has_more;
     size_t n_entries;
-    char *text; /* pieces, or the message of an error; malloc, as the next */
-    char *json; /* structured content, or data of an error */
+    char *text;   /* pieces, or the message of an error; malloc, as the next two */
+    char *beside; /* what stands beside the content for clients without structured content */
+    char *json;   /* structured content, or data of an error */
     JsonValue structured;
 } Rig;
 
@@ -73,7 +74,9 @@ static void rig_forget(Rig *rig)
 {
     free(rig->text);
     free(rig->json);
+    free(rig->beside);
     rig->text = NULL;
+    rig->beside = NULL;
     rig->json = NULL;
 }
 
@@ -94,6 +97,7 @@ static void rig_finish(Call *call, const CallResult *result)
     rig->text =
         is_error ? rig_copy(&result->message, 1) : rig_copy(result->pieces, result->n_pieces);
     rig->json = rig_copy(is_error ? &result->data : &result->structured, 1);
+    rig->beside = rig_copy(&result->beside, 1);
 }
 
 static const CallDoor rig_door = {.finish = rig_finish};
@@ -292,7 +296,8 @@ TW_UNUSED static void rig_assert_says(const Rig *rig, const char *words)
 TW_UNUSED static void rig_assert_fails(const Rig *rig, int code, const char *message)
 {
     assert_int_equal(rig->kind, CALL_RESULT_ERROR);
-    assert_int_equal(rig->error, CALL_ERROR_OWN);
+    assert_int_equal(rig->error,
+                     rig->call.verb == CALL_READ ? CALL_ERROR_UNKNOWN_RESOURCE : CALL_ERROR_OWN);
     assert_int_equal(rig->wire_code, code);
     assert_string_equal(rig->text, message);
 }

@@ -90,8 +90,14 @@ static void every_fault_of_the_parameters_is_told(void **state)
     rig_tool(rig, "generate_template",
              "{" MAKEFILE
              ",'parameters':{'has_tests':'yes','projct_name':5,'features':[1,'a b']}}");
-    rig_assert_fails(rig, -32002,
-                     "Parameter validation failed: project_name - required parameter missing");
+    /* For those who read only the text: a line each. */
+    rig_assert_fails(
+        rig, -32002,
+        "Parameter validation failed: project_name - required parameter missing\n"
+        "Parameter 'has_tests' must be of type boolean, not string\n"
+        "Parameter 'features[0]' must be of type string, not number\n"
+        "Parameter 'features[1]' does not match pattern: ^[A-Za-z0-9_][A-Za-z0-9_-]*$\n"
+        "Unknown parameter: projct_name; did you mean 'project_name'?");
     rig_assert_at(rig, "/uri", "\"template://makefile/rust/cli\"");
     rig_assert_at(rig, "/missing_required", "[\"project_name\"]");
     rig_assert_at(rig, "/errors/0/parameter", "\"project_name\"");
@@ -106,6 +112,42 @@ static void every_fault_of_the_parameters_is_told(void **state)
     rig_assert_at(rig, "/errors/4/code", "\"unknown\"");
     rig_assert_at(rig, "/errors/4/expected", "\"project_name\"");
     rig_assert_at(rig, "/errors/4/got", "5");
+    rig_tool(rig, "generate_template",
+             "{" MAKEFILE ",'parameters':{'project_name':'p','has_test':true}}");
+    rig_assert_says(rig, "Unknown parameter: has_test; did you mean 'has_tests'?");
+}
+
+/* Members that stand beside the content are the structured content; `content` has the blocks. */
+static void assert_beside(Rig *rig, const char *begins)
+{
+    size_t n = strlen(rig->beside);
+    char *object = malloc(n + 3);
+
+    assert_non_null(object);
+    assert_true(span_starts_with(span_from_str(rig->beside), span_from_str(begins)));
+    (void)snprintf(object, n + 3, "{%s}", rig->beside);
+    assert_int_equal(json_kind(rig_parse(rig, object)), JSON_OBJECT);
+    /* All of it but for the content of one file. */
+    assert_string_equal(rig->json + strlen(rig->json) - n - 1, object + 1);
+    free(object);
+}
+
+static void results_can_be_read_without_structured_content(void **state)
+{
+    Rig *rig = *state;
+
+    rig_tool(rig, "generate_template", "{" MAKEFILE ",'parameters':{'project_name':'p'}}");
+    assert_beside(rig, "\"filename\":\"p/Makefile\",\"path\":\"Makefile\",\"checksum\":");
+    rig_tool(rig, "validate_template", "{" MAKEFILE ",'parameters':{}}");
+    assert_beside(rig, "\"valid\":false,\"errors\":[{\"parameter\":\"project_name\"");
+    rig_tool(rig, "list_templates", "{'toolchain':'rust'}");
+    assert_beside(rig, "\"templates\":[{\"uri\":\"template://makefile/rust/cli\"");
+    rig_tool(rig, "search_templates", "{'query':'makefile'}");
+    assert_beside(rig, "\"templates\":[{");
+    assert_non_null(strstr(rig->beside, "\"relevance\":"));
+    rig_tool(rig, "scaffold_project",
+             "{'toolchain':'rust','templates':['makefile'],'parameters':{'project_name':'p'}}");
+    assert_beside(rig, "\"files\":[{\"template\":");
 }
 
 static void a_long_value_is_quoted_in_part(void **state)
@@ -255,12 +297,15 @@ static void validation_says_all_there_is_to_say(void **state)
     rig_tool(rig, "validate_template", "{" MAKEFILE ",'parameters':{'has_test':1}}");
     assert_false(rig->is_error);
     rig_assert_says(rig, "Validation failed: 2 errors");
-    rig_assert_says(rig, "Unknown parameter: has_test");
+    rig_assert_says(rig, "project_name - required parameter missing\\n");
+    rig_assert_says(rig, "Unknown parameter: has_test; did you mean 'has_tests'?\"");
     rig_assert_at(rig, "/valid", "false");
     rig_assert_at(rig, "/errors/1/code", "\"unknown\"");
     rig_assert_at(rig, "/missing_required", "[\"project_name\"]");
     rig_assert_at(rig, "/validation_errors", "[\"Unknown parameter: has_test\"]");
     rig_assert_at(rig, "/defaults", "{}");
+    rig_tool(rig, "validate_template", "{" MAKEFILE ",'parameters':{}}");
+    rig_assert_says(rig, "Validation failed: 1 error\"");
 }
 
 /* ---- list_templates, search_templates ---- */
@@ -278,7 +323,7 @@ static void lists_are_filtered_and_in_order(void **state)
     assert_true(rig_has(rig, "/templates/40"));
     assert_false(rig_has(rig, "/next_offset"));
     rig_tool(rig, "list_templates", "{'toolchain':'deno','category':'makefile'}");
-    rig_assert_says(rig, "{\"type\":\"text\",\"text\":\"Found 1 templates\"}");
+    rig_assert_says(rig, "{\"type\":\"text\",\"text\":\"Found 1 template\"}");
     rig_assert_says(rig, "template://makefile/deno/cli");
     rig_assert_at(rig, "/count", "1");
     rig_assert_at(rig, "/templates/0/name", "\"Deno TypeScript CLI Application Makefile\"");
@@ -398,6 +443,7 @@ int main(void)
         CASE(authors_are_printed),
         CASE(values_are_not_escaped_for_html),
         CASE(every_fault_of_the_parameters_is_told),
+        CASE(results_can_be_read_without_structured_content),
         CASE(a_long_value_is_quoted_in_part),
         CASE(unsafe_names_are_refused),
         CASE(hostile_uris_are_no_uris),

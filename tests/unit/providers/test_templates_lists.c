@@ -111,8 +111,96 @@ static void a_prompt_says_what_to_call(void **state)
     /* No template of these has it. */
     assert_null(strstr(rig->text, "\\\"description\\\": \\\"d\\\""));
     assert_null(strstr(rig->text, "- makefile"));
+    /* Which every project has. */
+    rig_assert_says(rig, "\\\"project_name\\\": \\\"demo\\\"");
     prompt(rig, PROMPT, "{}");
     assert_int_equal(rig->error, CALL_ERROR_INVALID_ARGUMENTS);
+    /* A form that was not filled in. */
+    prompt(rig, PROMPT, "{\"project_name\":\"demo\",\"has_tests\":\"\",\"templates\":\"\"}");
+    assert_int_equal(rig->kind, CALL_RESULT_PROMPT);
+    assert_null(strstr(rig->text, "\\\"has_tests\\\": \\\"\\\""));
+}
+
+static void assert_prompt_refuses(Rig *rig, const char *arguments, const char *path,
+                                  const char *words)
+{
+    prompt(rig, PROMPT, arguments);
+    assert_int_equal(rig->kind, CALL_RESULT_ERROR);
+    assert_int_equal(rig->error, CALL_ERROR_INVALID_ARGUMENTS);
+    rig_assert_says(rig, words);
+    rig->structured = rig_parse(rig, rig->json);
+    rig_assert_at(rig, "/0/path", path);
+}
+
+static void values_of_a_prompt_are_checked(void **state)
+{
+    Rig *rig = *state;
+
+    assert_prompt_refuses(rig, "{\"project_name\":\"../x\"}", "\"/project_name\"",
+                          "'project_name'");
+    assert_prompt_refuses(rig, "{\"project_name\":\"\"}", "\"/project_name\"", "'project_name'");
+    assert_prompt_refuses(rig, "{\"project_name\":\"demo\",\"has_tests\":\"maybe\"}",
+                          "\"/has_tests\"", "'has_tests' must be true or false");
+    assert_prompt_refuses(rig, "{\"project_name\":\"demo\",\"has_test\":\"true\"}", "\"/has_test\"",
+                          "Unknown parameter: has_test; did you mean 'has_tests'?");
+    /* Also where no chosen template has the parameter. */
+    assert_prompt_refuses(rig, "{\"project_name\":\"a/b\",\"templates\":\"gitignore\"}",
+                          "\"/project_name\"", "'project_name'");
+    assert_prompt_refuses(
+        rig, "{\"project_name\":\"demo\",\"templates\":\"gitignore\",\"has_tests\":\"maybe\"}",
+        "\"/has_tests\"", "'has_tests'");
+    /* All of it at once. */
+    assert_prompt_refuses(rig, "{\"project_name\":\"../x\",\"has_tests\":\"maybe\",\"q\":\"1\"}",
+                          "\"/project_name\"", "\nParameter 'has_tests'");
+    assert_non_null(strstr(rig->json, "{\"path\":\"/has_tests\""));
+    assert_non_null(strstr(rig->json, "{\"path\":\"/q\""));
+}
+
+/* What two templates of a project take may differ. */
+static void values_of_a_prompt_are_checked_for_each_template(void **state)
+{
+    Rig *rig = *state;
+
+    rig_put(rig, "toolwire/templates/manifest.json",
+            "{\"templates\":["
+            "{\"uri\":\"template://makefile/rust/cli\",\"name\":\"A\",\"file\":\"x.hbs\","
+            "\"output\":\"a\",\"parameters\":[{\"name\":\"level\",\"type\":\"integer\"}]},"
+            "{\"uri\":\"template://readme/rust/cli\",\"name\":\"B\",\"file\":\"x.hbs\","
+            "\"output\":\"b\",\"parameters\":[{\"name\":\"level\",\"type\":\"integer\","
+            "\"maximum\":5}]}]}");
+    rig_put(rig, "toolwire/templates/x.hbs", "{{level}}");
+    assert_int_equal(templates_refresh(rig->templates), 0);
+    prompt(rig, PROMPT, "{\"project_name\":\"demo\",\"level\":\"5\"}");
+    assert_int_equal(rig->kind, CALL_RESULT_PROMPT);
+    rig_assert_says(rig, "\\\"level\\\": 5");
+    assert_prompt_refuses(rig, "{\"project_name\":\"demo\",\"level\":\"6\"}", "\"/level\"",
+                          "Parameter 'level' must be at most 5");
+}
+
+static void a_prompt_without_memory_ends_in_an_error(void **state)
+{
+    Rig *rig = *state;
+
+    for (size_t n = 0;; n++) {
+        JsonValue arguments;
+        size_t n_failed;
+
+        rig_close(rig);
+        assert_int_equal(rig_open(rig, NULL, NULL), 0);
+        arena_reset(&rig->arena, 1 << 20);
+        arguments = rig_parse(rig, "{\"project_name\":\"d\\u0065mo\",\"has_tests\":\"true\"}");
+        call_reset(&rig->call);
+        alloc_testing_reset(n);
+        rig_dispatch(rig, CALL_PROMPT, SPAN(PROMPT), arguments);
+        n_failed = alloc_testing()->n_failed;
+        alloc_testing_reset(ALLOC_TESTING_NEVER);
+        if (n_failed == 0) {
+            assert_int_equal(rig->kind, CALL_RESULT_PROMPT);
+            break;
+        }
+        assert_true(rig->kind == CALL_RESULT_PROMPT || rig->error == CALL_ERROR_INTERNAL);
+    }
+    router_listen(rig->router, &rig->listener);
 }
 
 static void arguments_of_prompts_are_completed(void **state)
@@ -157,6 +245,28 @@ static void folders_are_read_again_when_they_change(void **state)
 }
 
 /* The text alone is no change of a list, but of a resource. */
+static void stop_on_change(RouterListener *listener, RouterKind kind)
+{
+    Rig *rig = (Rig *)((char *)listener - offsetof(Rig, listener));
+
+    rig->n_changed[kind]++;
+    io_loop_stop(rig->loop);
+}
+
+/* Nobody asks for it here: the clock does. */
+static void changes_are_noticed_by_the_clock(void **state)
+{
+    Rig *rig = *state;
+
+    rig->listener.changed = stop_on_change;
+    rig_put(rig, "toolwire/templates/mine/manifest.json", MANIFEST("d"));
+    rig_put(rig, "toolwire/templates/mine/x.hbs", "one {{project_name}}");
+    io_loop_hold(rig->loop);
+    assert_int_equal(io_loop_run(rig->loop), 0);
+    io_loop_release(rig->loop);
+    assert_int_equal(rig->n_changed[ROUTER_RESOURCE], 1);
+}
+
 static void another_text_is_an_update(void **state)
 {
     Rig *rig = *state;
@@ -292,8 +402,21 @@ static void thousands_of_templates_come_in_several_answers(void **state)
     rig_tool(rig, "list_templates", "{'toolchain':'many'}");
     assert_int_equal(rig->kind, CALL_RESULT_TOOL);
     rig_assert_at(rig, "/total", "10000");
+    rig_assert_at(rig, "/count", "200"); /* more than are built in */
+    rig_assert_at(rig, "/next_offset", "200");
+    rig_assert_says(rig, "Found 10000 templates");
+    rig_assert_says(rig, "(more: offset 200)");
+    rig_tool(rig, "list_templates", "{'toolchain':'many','limit':10000}");
+    rig_assert_at(rig, "/total", "10000");
+    assert_true(rig_has(rig, "/templates/200"));
     assert_true(rig_has(rig, "/next_offset"));
     assert_true(strlen(rig->json) < (size_t)5 << 20);
+    rig_tool(rig, "search_templates", "{'query':'number'}");
+    rig_assert_at(rig, "/total", "10000");
+    rig_assert_at(rig, "/count", "200");
+    rig_tool(rig, "search_templates", "{'query':'number','limit':1000,'offset':200}");
+    rig_assert_at(rig, "/count", "1000");
+    rig_assert_at(rig, "/next_offset", "1200");
     rig_tool(rig, "search_templates", "{'query':'number 1234'}");
     rig_assert_at(rig, "/templates/0/uri", "\"template://c1234/many/cli\"");
 }
@@ -307,8 +430,12 @@ int main(void)
         CASE(uris_that_are_none_are_told_so),
         CASE(parts_of_the_uri_are_completed),
         CASE(a_prompt_says_what_to_call),
+        CASE(values_of_a_prompt_are_checked),
+        CASE(values_of_a_prompt_are_checked_for_each_template),
+        CASE(a_prompt_without_memory_ends_in_an_error),
         CASE(arguments_of_prompts_are_completed),
         CASE(folders_are_read_again_when_they_change),
+        CASE(changes_are_noticed_by_the_clock),
         CASE(another_text_is_an_update),
         CASE(what_goes_is_gone_and_what_is_bad_is_left_out),
         CASE(a_named_folder_that_goes_leaves_what_was_there),

@@ -57,15 +57,19 @@ static void failures_are_never_silent(void **state)
 
     rig_tool(rig, "scaffold_project", "{" PROJECT ",'templates':['makefile','nope','../x']}");
     assert_false(rig->is_error);
-    rig_assert_says(rig, "Scaffolded 1 templates successfully, 2 errors");
-    rig_assert_says(rig, "Template not found: template://nope/rust/cli");
+    rig_assert_says(rig, "Scaffolded 1 template successfully, 2 errors");
+    rig_assert_says(rig, "nope: Template not found: template://nope/rust/cli");
     rig_assert_at(rig, "/errors/0/template", "\"nope\"");
     rig_assert_at(rig, "/errors/0/error", "\"Template not found: template://nope/rust/cli\"");
     rig_assert_at(rig, "/errors/1/error", "\"Invalid template URI: ../x\"");
     rig_tool(rig, "scaffold_project",
              "{'toolchain':'rust','templates':['makefile'],'parameters':{'has_tests':1}}");
     assert_true(rig->is_error);
-    rig_assert_says(rig, "Scaffolded 0 templates successfully, 1 errors");
+    rig_assert_says(rig, "Scaffolded 0 templates successfully, 1 error\"");
+    /* Which template, and each of its faults. */
+    rig_assert_says(rig, "\"makefile: Parameter validation failed: project_name - required "
+                         "parameter missing\\nParameter 'has_tests' must be of type boolean, not "
+                         "number\"");
     rig_assert_at(rig, "/errors/0/errors/0/code", "\"missing\"");
     rig_assert_at(rig, "/errors/0/errors/1/parameter", "\"has_tests\"");
     rig_tool(rig, "scaffold_project",
@@ -126,8 +130,11 @@ static void what_is_there_is_not_overwritten_unless_asked_for(void **state)
     rig_tool(rig, "scaffold_project",
              "{" PROJECT ",'templates':['gitignore','makefile'],'write_to':'app'}");
     assert_true(rig->is_error);
-    rig_assert_says(rig, "Scaffolded 1 templates successfully, 1 errors");
+    rig_assert_says(rig, "\"Nothing was written: 1 error\"");
+    assert_null(strstr(rig->text, "successfully"));
     rig_assert_says(rig, "app/Makefile is there already and differs");
+    rig_assert_says(rig, "\"app/.gitignore: new, not written\\napp/Makefile: differs, +");
+    rig_assert_says(rig, " -1 lines, not written\"");
     rig_assert_at(rig, "/errors/0/path", "\"Makefile\"");
     rig_assert_at(rig, "/files/1/state", "\"differs\"");
     rig_assert_at(rig, "/files/1/lines_removed", "1");
@@ -142,6 +149,26 @@ static void what_is_there_is_not_overwritten_unless_asked_for(void **state)
     assert_true(rig_exists(rig, "root/app/.gitignore"));
 }
 
+static void a_script_that_cannot_be_run_differs(void **state)
+{
+    static const char again[] = "{'toolchain':'c','parameters':{'project_name':'app'},'templates':["
+                                "'tests'],'write_to':'app','overwrite':true}";
+    Rig *rig = *state;
+    char path[128];
+    struct stat info;
+
+    rig_tool(rig, "scaffold_project", again);
+    rig_assert_at(rig, "/files/0/state", "\"new\"");
+    (void)snprintf(path, sizeof(path), "%s/app/tests/test_cli.sh", rig->root);
+    assert_int_equal(chmod(path, 0600), 0);
+    rig_tool(rig, "scaffold_project", again);
+    rig_assert_at(rig, "/files/0/state", "\"differs\"");
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(info.st_mode & 07777, 0700);
+    rig_tool(rig, "scaffold_project", again);
+    rig_assert_at(rig, "/files/0/state", "\"same\"");
+}
+
 static void nothing_is_written_if_a_template_fails(void **state)
 {
     Rig *rig = *state;
@@ -149,8 +176,14 @@ static void nothing_is_written_if_a_template_fails(void **state)
     rig_tool(rig, "scaffold_project",
              "{" PROJECT ",'templates':['makefile','nope'],'write_to':'app'}");
     assert_true(rig->is_error);
+    rig_assert_says(rig, "\"Nothing was written: 1 error\"");
+    rig_assert_says(rig, "\"nope: Template not found: template://nope/rust/cli\"");
     rig_assert_at(rig, "/files/0/written", "false");
     assert_false(rig_exists(rig, "root/app"));
+    rig_tool(rig, "scaffold_project",
+             "{" PROJECT ",'templates':['makefile','nope'],'write_to':'app','dry_run':true}");
+    assert_true(rig->is_error);
+    rig_assert_says(rig, "\"Nothing would be written: 1 error\"");
 }
 
 static void a_dry_run_touches_nothing(void **state)
@@ -202,6 +235,15 @@ static void links_do_not_lead_out(void **state)
              "{" PROJECT ",'templates':['makefile'],'write_to':'link','overwrite':true}");
     assert_true(rig->is_error);
     rig_assert_says(rig, "a link or a file is in the way");
+    rig_assert_says(rig, "\"Nothing was written: 1 error\"");
+    rig_assert_says(rig, "\"link/Makefile: refused, not written\"");
+    rig_assert_at(rig, "/files/0/state", "\"refused\"");
+    assert_false(rig_has(rig, "/files/0/lines_added"));
+    rig_tool(rig, "scaffold_project",
+             "{" PROJECT ",'templates':['makefile'],'write_to':'link','dry_run':true}");
+    assert_true(rig->is_error);
+    rig_assert_says(rig, "\"link/Makefile: refused\"");
+    rig_assert_at(rig, "/files/0/state", "\"refused\"");
     rig_tool(rig, "scaffold_project",
              "{" PROJECT
              ",'templates':['makefile','gitignore'],'write_to':'app','overwrite':true}");
@@ -229,6 +271,7 @@ static void what_the_system_refuses_is_told(void **state)
     rig_tool(rig, "scaffold_project",
              "{" PROJECT ",'templates':['makefile','gitignore'],'write_to':'app'}");
     assert_true(rig->is_error);
+    rig_assert_says(rig, "\"Nothing was written: ");
     rig_assert_at(rig, "/files/0/written", "false");
     assert_true(rig_has(rig, "/errors/0/error"));
 }
@@ -263,6 +306,7 @@ int main(void)
         CASE(nothing_is_written_without_a_root),
         WRITING(files_are_written_where_it_is_allowed),
         WRITING(what_is_there_is_not_overwritten_unless_asked_for),
+        WRITING(a_script_that_cannot_be_run_differs),
         WRITING(nothing_is_written_if_a_template_fails),
         WRITING(a_dry_run_touches_nothing),
         WRITING(places_outside_are_refused),

@@ -101,6 +101,9 @@ static void helpers_say_what_they_need_and_where(void **state)
     expect_fault("{{lower x}}", "{\"x\":[]}", 1, 3, "'lower' needs text, found an array");
     expect_fault("{{title x}}", "{\"x\":{}}", 1, 3, "'title' needs text, found an object");
     expect_fault("{{join x \"\"}}", "{\"x\":\"\"}", 1, 3, "'join' needs an array, found text");
+    expect_fault("{{join x \"\"}}", "{\"x\":0}", 1, 3, "'join' needs an array, found a number");
+    expect_fault("{{join x 1}}", "{}", 1, 3,
+                 "'join' needs text between the elements, found a number");
     expect_fault("{{upper\n (lower\n x)}}", "{}", 2, 3, "'lower' needs text, found nothing");
 }
 

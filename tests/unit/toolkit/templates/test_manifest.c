@@ -90,12 +90,14 @@ static void what_is_not_said_has_a_default(void **state)
 
     (void)state;
     model_span_is(t->version, "1.0.0");
-    model_span_is(t->mime_type, "text/plain");
+    model_span_is(t->mime_type, "text/x-gitignore");
     model_span_is(t->description, "");
     assert_false(t->executable);
     assert_int_equal(t->n_parameters, 0);
     model_span_is(t->schema,
-                  "{\"type\":\"object\",\"properties\":{},\"additionalProperties\":false}");
+                  "{\"type\":\"object\",\"properties\":{\"project_name\":{\"type\":\"string\","
+                  "\"description\":\"Name of the project's folder\"}},\"additionalProperties\":"
+                  "false}");
     (void)template_manifest_free(manifest);
     assert_null(template_manifest_free(NULL));
 }
@@ -268,6 +270,8 @@ static void a_malformed_parameter_is_named_with_line_and_field(void **state)
          ".choices", "twice"},
         {PARAMETER_OF("\"name\":\"a\",\"type\":\"string\",\"minimum\":-1"), ".minimum", "negative"},
         {PARAMETER_OF("\"name\":\"a\",\"type\":\"integer\",\"minimum\":1.5"), ".minimum", "whole"},
+        {PARAMETER_OF("\"name\":\"a\",\"type\":\"integer\",\"maximum\":9007199254740992"),
+         ".maximum", "9007199254740991 at most"},
         {PARAMETER_OF("\"name\":\"a\",\"type\":\"integer\",\"minimum\":2,\"maximum\":1"),
          ".maximum", "below minimum"},
         {PARAMETER_OF("\"name\":\"a\",\"type\":\"string\",\"default\":null"), ".default",

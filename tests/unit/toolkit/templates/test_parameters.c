@@ -117,7 +117,8 @@ static void every_fault_is_told_at_once_in_order(void **state)
     check(&c, "{\"hastests\":1,\"license\":\"GPL\",\"features\":[\"a\",2,\"B\"],\"jobs\":0,"
               "\"has_tests\":\"yes\",\"zzz\":[1],\"note\":\"a\"}");
     assert_int_equal(c.values.n_faults, 9);
-    fault_is(&c, 0, "project_name", "missing", "required parameter missing", "string", "");
+    fault_is(&c, 0, "project_name", "missing", "project_name - required parameter missing",
+             "string", "");
     fault_is(&c, 1, "has_tests", "type",
              "Parameter 'has_tests' must be of type boolean, not string", "boolean", "\"yes\"");
     fault_is(&c, 2, "jobs", "range", "Parameter 'jobs' must be 1 to 64", "1 to 64", "0");
@@ -212,6 +213,75 @@ static void project_name_is_safe_whatever_the_pattern_says(void **state)
         check(&c, given);
         if (c.values.n_faults != 1 || strcmp(c.values.faults[0].code, "unsafe_name") != 0) {
             fail_msg("%s: %zu faults", given, c.values.n_faults);
+        }
+        checked_free(&c);
+    }
+}
+
+/* {} of a template without parameters. */
+static void check_none(Checked *c, const char *given)
+{
+    c->manifest = model_manifest("", NULL);
+    template_values_init(&c->values);
+    assert_int_equal(template_values_check(&c->values, checked_template(c),
+                                           model_json(&c->json, given), NULL, NULL),
+                     0);
+}
+
+static void project_name_may_be_given_where_no_parameter_has_it(void **state)
+{
+    Checked c;
+
+    (void)state;
+    check_none(&c, "{\"project_name\":\"my project\"}");
+    assert_int_equal(c.values.n_faults, 0);
+    assert_int_equal(json_count(c.values.values), 0);
+    checked_free(&c);
+    check_none(&c, "{\"project_name\":\"../up\",\"x\":1}");
+    assert_int_equal(c.values.n_faults, 2);
+    assert_string_equal(c.values.faults[0].code, "unsafe_name");
+    model_span_is(c.values.faults[0].parameter, "project_name");
+    assert_string_equal(c.values.faults[1].code, "unknown");
+    checked_free(&c);
+    check_none(&c, "{\"project_name\":7}");
+    fault_is(&c, 0, "project_name", "type",
+             "Parameter 'project_name' must be of type string, not number", "string", "7");
+    checked_free(&c);
+    check_none(&c, "{\"project_name\":\"../up\",\"project_name\":\"ok\"}");
+    assert_int_equal(c.values.n_faults, 1);
+    checked_free(&c);
+    check_none(&c, "{\"projectname\":\"a\"}");
+    fault_is(&c, 0, "projectname", "unknown", "Unknown parameter: projectname", "project_name",
+             "\"a\"");
+    checked_free(&c);
+}
+
+/* Templates print numbers as JSON's, which are not exact beyond. */
+static void an_integer_is_one_that_comes_out_as_it_went_in(void **state)
+{
+    static const char count[] = "{\"name\":\"n\",\"type\":\"integer\",\"minimum\":0}";
+    static const struct {
+        const char *given;
+        size_t n_faults;
+    } cases[] = {
+        {"{\"n\":9007199254740991}", 0},
+        {"{\"n\":9007199254740992}", 1},
+        {"{\"n\":9007199254740993}", 1},
+        {"{\"n\":99999999999999999999}", 1},
+    };
+    Checked c;
+
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(cases); i++) {
+        c.manifest = model_manifest(count, NULL);
+        template_values_init(&c.values);
+        assert_int_equal(template_values_check(&c.values, checked_template(&c),
+                                               model_json(&c.json, cases[i].given), NULL, NULL),
+                         0);
+        assert_int_equal(c.values.n_faults, cases[i].n_faults);
+        if (cases[i].n_faults > 0) {
+            assert_string_equal(c.values.faults[0].code, "range");
+            model_span_is(c.values.faults[0].expected, "0 to 9007199254740991");
         }
         checked_free(&c);
     }
@@ -463,6 +533,8 @@ int main(void)
         cmocka_unit_test(no_type_passes_for_another),
         cmocka_unit_test(values_at_the_bounds_pass),
         cmocka_unit_test(project_name_is_safe_whatever_the_pattern_says),
+        cmocka_unit_test(project_name_may_be_given_where_no_parameter_has_it),
+        cmocka_unit_test(an_integer_is_one_that_comes_out_as_it_went_in),
         cmocka_unit_test(a_safe_project_name_may_be_spelt_with_escapes),
         cmocka_unit_test(a_value_may_have_two_faults),
         cmocka_unit_test(names_of_other_templates_are_known_and_left_out),

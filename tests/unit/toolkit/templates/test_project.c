@@ -316,6 +316,21 @@ static void a_parameter_is_unknown_only_if_no_template_has_it(void **state)
     run_deinit(&run);
 }
 
+static void project_name_names_the_folder_of_files_that_do_not_use_it(void **state)
+{
+    Run run;
+
+    (void)state;
+    many(&run, "gitignore", "{\"project_name\":\"my project\"}");
+    assert_int_equal(run.project.n_failures, 0);
+    model_span_is(run.project.files[0].filename, "my project/.gitignore");
+    run_deinit(&run);
+    one(&run, "template://gitignore/rust/cli", "{\"project_name\":\"p\"}");
+    assert_int_equal(run.project.n_failures, 0);
+    model_span_is(run.project.files[0].filename, "p/.gitignore");
+    run_deinit(&run);
+}
+
 static void an_unsafe_project_name_fails_every_template(void **state)
 {
     Run run;
@@ -449,6 +464,7 @@ int main(void)
         cmocka_unit_test(names_that_lead_nowhere_are_a_failure_each),
         cmocka_unit_test(two_files_of_one_path_are_a_failure),
         cmocka_unit_test(a_parameter_is_unknown_only_if_no_template_has_it),
+        cmocka_unit_test(project_name_names_the_folder_of_files_that_do_not_use_it),
         cmocka_unit_test(an_unsafe_project_name_fails_every_template),
         cmocka_unit_test(files_are_bounded_together),
         cmocka_unit_test(more_names_than_a_project_may_have_are_told),

@@ -120,13 +120,17 @@ static void a_part_is_64_bytes_long_at_most(void **state)
 
 static void safe_names_stay_where_they_are_put(void **state)
 {
-    static const Span safe[] = {SPAN_INIT("my-project"), SPAN_INIT("..x"), SPAN_INIT(".x"),
-                                SPAN_INIT("a b"), SPAN_INIT("caf\xc3\xa9")};
+    static const Span safe[] = {
+        SPAN_INIT("my-project"),  SPAN_INIT("..x"),     SPAN_INIT(".x"),  SPAN_INIT("a b"),
+        SPAN_INIT("caf\xc3\xa9"), SPAN_INIT("console"), SPAN_INIT("com"), SPAN_INIT("com10"),
+        SPAN_INIT("xnul"),        SPAN_INIT("x.con"),   SPAN_INIT("lptx")};
     static const Span unsafe[] = {
-        SPAN_INIT(""),      SPAN_INIT("."),    SPAN_INIT(".."),   SPAN_INIT("..."),
-        SPAN_INIT(".. "),   SPAN_INIT("a/b"),  SPAN_INIT("../x"), SPAN_INIT("a\\b"),
-        SPAN_INIT("C:"),    SPAN_INIT("a\0b"), SPAN_INIT("a\nb"), SPAN_INIT("a\x7f"),
-        SPAN_INIT("a\x1f"), SPAN_INIT(" "),    SPAN_INIT("a:b"),  SPAN_INIT("/")};
+        SPAN_INIT(""),      SPAN_INIT("."),        SPAN_INIT(".."),          SPAN_INIT("..."),
+        SPAN_INIT(".. "),   SPAN_INIT("a/b"),      SPAN_INIT("../x"),        SPAN_INIT("a\\b"),
+        SPAN_INIT("C:"),    SPAN_INIT("a\0b"),     SPAN_INIT("a\nb"),        SPAN_INIT("a\x7f"),
+        SPAN_INIT("a\x1f"), SPAN_INIT(" "),        SPAN_INIT("a:b"),         SPAN_INIT("/"),
+        SPAN_INIT("con"),   SPAN_INIT("NUL"),      SPAN_INIT("Aux.txt"),     SPAN_INIT("prn .c"),
+        SPAN_INIT("COM1"),  SPAN_INIT("lpt0.x.y"), SPAN_INIT("COM\xC2\xB9"), SPAN_INIT("conout$")};
     char name[TEMPLATE_NAME_MAX + 1];
 
     (void)state;
@@ -145,10 +149,11 @@ static void safe_names_stay_where_they_are_put(void **state)
 
 static void safe_paths_are_relative_and_never_go_up(void **state)
 {
-    static const Span unsafe[] = {SPAN_INIT(""),       SPAN_INIT("/"),    SPAN_INIT("/etc"),
-                                  SPAN_INIT("a/"),     SPAN_INIT("a//b"), SPAN_INIT("../a"),
-                                  SPAN_INIT("a/../b"), SPAN_INIT("a/.."), SPAN_INIT("./a"),
-                                  SPAN_INIT("a/b\\c"), SPAN_INIT("C:/a"), SPAN_INIT("a/.. /b")};
+    static const Span unsafe[] = {SPAN_INIT(""),         SPAN_INIT("/"),    SPAN_INIT("/etc"),
+                                  SPAN_INIT("a/"),       SPAN_INIT("a//b"), SPAN_INIT("../a"),
+                                  SPAN_INIT("a/../b"),   SPAN_INIT("a/.."), SPAN_INIT("./a"),
+                                  SPAN_INIT("a/b\\c"),   SPAN_INIT("C:/a"), SPAN_INIT("a/.. /b"),
+                                  SPAN_INIT("src/aux.c")};
     char path[TEMPLATE_PATH_MAX + 2];
 
     (void)state;
