@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char *const *io_environment(void)
 {
@@ -12,4 +13,9 @@ const char *const *io_environment(void)
     } same = {.in = _environ};
 
     return same.in == NULL ? none : same.out;
+}
+
+bool io_environment_sets(const char *entry, Span name)
+{
+    return _strnicmp(entry, name.p, name.n) == 0 && entry[name.n] == '=';
 }
