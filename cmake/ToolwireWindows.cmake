@@ -15,7 +15,7 @@ target_compile_definitions(tw_flags INTERFACE _WIN32_WINNT=0x0602 WIN32_LEAN_AND
 target_compile_options(tw_warnings INTERFACE -Wno-float-conversion)
 
 # Layers whose unit tests run there, too: pure code. The others are tested through the program (tests/windows).
-set(TW_WINDOWS_TESTED base json schema frame call mcp_render mcp_server mcp_client callsock pipe router)
+set(TW_WINDOWS_TESTED base json schema frame call mcp_render mcp_server mcp_client callsock pipe router toolkit_files)
 
 # For the tests; what they link names it like the system's.
 add_library(cmocka INTERFACE)
