@@ -1,0 +1,191 @@
+/* The arguments of git (churn_impl.h).
+ *
+ * Git runs in the folder that is asked about. Options that a person's configuration can change are
+ * said in full: the same repository gives the same numbers to everybody, and a table that was
+ * filled yesterday is still right. */
+#include "toolkit/churn/churn_impl.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+/* More than all but the paths. */
+#define RUNS_MAX_ARGUMENTS 40
+
+/* "--since=@-9223372036854775808 +0000" */
+#define RUNS_TIME_SIZE 48
+
+/* Before and behind the word log. */
+static const char *const runs_log[] = {
+    "git",
+    "-c",
+    "core.quotePath=false",
+    "-c",
+    "log.showSignature=false",
+    "-c",
+    "diff.renames=false",
+    "log",
+    "-z",
+    "--no-merges",
+    "--root",
+    "--no-follow",
+    "--no-relative",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--diff-algorithm=default",
+    "-l1000",
+    "--encoding=UTF-8",
+    "--raw",
+    "--no-abbrev",
+};
+
+static const char *const runs_tree[] = {
+    "git", "ls-tree", "-r", "-z", "--name-only", "--full-tree", "--end-of-options",
+};
+
+typedef struct Runs {
+    Churn *churn;
+    size_t n;
+    size_t cap;
+} Runs;
+
+static void runs_add(Runs *runs, const char *argument)
+{
+    if (runs->n + 1 < runs->cap) {
+        runs->churn->argv[runs->n++] = argument;
+    }
+}
+
+static void runs_add_all(Runs *runs, const char *const *arguments, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        runs_add(runs, arguments[i]);
+    }
+}
+
+/* Git reads a bare number as seconds only above 10^8; with the sign and the zone it reads any. */
+static int runs_add_time(Runs *runs, const char *option, int64_t unix_s)
+{
+    char *text = arena_alloc(&runs->churn->arena, RUNS_TIME_SIZE);
+
+    if (text == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    (void)snprintf(text, RUNS_TIME_SIZE, "%s=@%lld +0000", option, (long long)unix_s);
+    runs_add(runs, text);
+    return 0;
+}
+
+static int runs_add_window(Runs *runs)
+{
+    const ChurnOptions *options = &runs->churn->options;
+    int r = 0;
+
+    if (options->since_s > 0) {
+        r = runs_add_time(runs, "--since", options->since_s);
+    }
+    if (r == 0 && options->until_s < INT64_MAX) {
+        r = runs_add_time(runs, "--until", options->until_s);
+    }
+    return err_pass(r);
+}
+
+/* With paths, history is not simplified: git would leave out commits of branches whose work was
+ * undone, and a file would have fewer commits in its folder's analysis than in that of the whole.
+ */
+static void runs_add_paths(Runs *runs)
+{
+    const char *const *paths = runs->churn->options.paths;
+
+    runs_add(runs, "--");
+    if (paths == NULL && runs->churn->repository.prefix.n > 0) {
+        runs_add(runs, ".");
+    }
+    for (size_t i = 0; paths != NULL && paths[i] != NULL; i++) {
+        runs_add(runs, paths[i]);
+    }
+}
+
+static int runs_make_log(Runs *runs)
+{
+    const Churn *churn = runs->churn;
+    const ChurnOptions *options = &churn->options;
+    bool is_second = churn->phase == CHURN_PHASE_LINES;
+    int r = 0;
+
+    runs_add_all(runs, runs_log, TW_ARRAY_SIZE(runs_log));
+    if (churn->has_lines || is_second) {
+        runs_add(runs, "--numstat");
+    }
+    runs_add(runs, options->no_renames ? "--no-renames" : "-M50%");
+    /* The name comes last, so that nothing it holds is taken for something else. In a shallow clone
+     * the decoration tells where it was cut; with all refs left out, no branch looks like it. */
+    if (churn->repository.is_shallow) {
+        runs_add(runs, "--decorate-refs-exclude=*");
+        runs_add(runs, "--format=%x01%H%x02%at%x02%ct%x02%D%x02%aN");
+    } else {
+        runs_add(runs, "--format=%x01%H%x02%at%x02%ct%x02%aN");
+    }
+    if (options->paths != NULL || churn->repository.prefix.n > 0) {
+        runs_add(runs, "--full-history");
+    }
+    if (is_second) {
+        runs_add(runs, "--no-walk=unsorted");
+        runs_add(runs, "--stdin");
+    } else {
+        r = runs_add_window(runs);
+        runs_add(runs, "--end-of-options");
+        runs_add(runs, options->rev == NULL ? "HEAD" : options->rev);
+    }
+    runs_add_paths(runs);
+    return err_pass(r);
+}
+
+/* The tree at the newer end of a revision: of "a..b" the second, NULL if that is not clear. */
+static const char *runs_tip(const char *rev)
+{
+    const char *at;
+
+    if (rev == NULL) {
+        return "HEAD";
+    }
+    if (rev[0] == '^' || strstr(rev, "^!") != NULL || strstr(rev, "^@") != NULL ||
+        strstr(rev, "^-") != NULL) {
+        return NULL;
+    }
+    at = strstr(rev, "..");
+    if (at == NULL) {
+        return rev;
+    }
+    at += at[2] == '.' ? 3 : 2;
+    return *at == '\0' ? "HEAD" : at;
+}
+
+int churn_make_argv(Churn *churn)
+{
+    const char *tip = runs_tip(churn->options.rev);
+    Runs runs = {.churn = churn, .cap = RUNS_MAX_ARGUMENTS};
+    int r = 0;
+
+    for (size_t i = 0; churn->options.paths != NULL && churn->options.paths[i] != NULL; i++) {
+        runs.cap++;
+    }
+    churn->argv = mem_free(churn->argv);
+    if (churn->phase == CHURN_PHASE_TREE && tip == NULL) {
+        return 0;
+    }
+    churn->argv = mem_alloc_array(runs.cap, sizeof(*churn->argv));
+    if (churn->argv == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    if (churn->phase == CHURN_PHASE_TREE) {
+        runs_add_all(&runs, runs_tree, TW_ARRAY_SIZE(runs_tree));
+        runs_add(&runs, tip);
+    } else {
+        r = runs_make_log(&runs);
+    }
+    churn->argv[runs.n] = NULL;
+    return err_pass(r);
+}
