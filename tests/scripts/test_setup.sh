@@ -10,9 +10,10 @@ n_failed=0
 tree=$work/tree
 tools=$work/tools
 log=$work/log
-mkdir -p "$tree/scripts" "$tools"
+mkdir -p "$tree/scripts" "$tree/grammars" "$tools"
 cp "$top/scripts/setup" "$tree/scripts/"
 cp "$top/package.json" "$top/package-lock.json" "$tree/"
+cp "$top/grammars/package.json" "$top/grammars/package-lock.json" "$tree/grammars/"
 
 # Nothing but these is on PATH, so that no tool of this machine can be called by accident.
 for name in bash env dirname touch cat sleep mkdir; do
@@ -38,9 +39,9 @@ reset() {
     stub id 'echo 0'
     stub node 'echo v18.0.0'
     stub npm "echo \"npm \$*\" >>$log; mkdir -p node_modules; touch node_modules/.package-lock.json"
-    mkdir -p "$tree/node_modules"
-    touch -d '1 hour ago' "$tree/package-lock.json"
-    touch "$tree/node_modules/.package-lock.json"
+    mkdir -p "$tree/node_modules" "$tree/grammars/node_modules"
+    touch -d '1 hour ago' "$tree/package-lock.json" "$tree/grammars/package-lock.json"
+    touch "$tree/node_modules/.package-lock.json" "$tree/grammars/node_modules/.package-lock.json"
 }
 
 # expect NAME STATUS OUTPUT LOG GROUP…: OUTPUT and LOG are patterns; an empty LOG means that nothing was called.
@@ -87,7 +88,8 @@ stub sudo "echo \"sudo \$*\" >>$log"
 expect 'sudo, which may not ask without a terminal' 0 '*done' 'sudo -n env*apt-get*install*cmake' build
 
 rm "$tools/node"
-expect 'no node, build' 0 'setup: nothing missing' '' build
+echo 'nodejs npm' >"$work/missing"
+expect 'no node, which brings the grammars' 0 '*packages: nodejs npm?setup: done' '*recommends nodejs npm' build
 stub node 'echo v16.20.1'
 echo 'nodejs npm' >"$work/missing"
 expect 'node is too old' 0 '*packages: nodejs npm?setup: done' '*recommends nodejs npm' test
@@ -98,7 +100,9 @@ touch -d '1 hour ago' "$tree/node_modules/.package-lock.json"
 touch "$tree/package-lock.json"
 expect 'lock file is newer' 0 '*installing npm packages*' 'npm ci*' bench
 rm -r "$tree/node_modules"
-expect 'npm packages are not for the build' 0 'setup: nothing missing' '' build
+expect 'packages of tests are not for the build' 0 'setup: nothing missing' '' build
+rm -r "$tree/grammars/node_modules"
+expect 'no grammars' 0 '*npm packages of grammars/package-lock.json*done' 'npm ci*' build
 rm -r "$tree/node_modules"
 stub npm 'exit 1'
 expect 'npm fails' 1 '*npm ci failed' '' test

@@ -1,0 +1,145 @@
+/* toolkit/complexity/walk.h: the one pass over a tree that measures its functions. Private.
+ *
+ * walk.c steps through the tree and does what the rule of each node says (rules.h), tokens.c counts
+ * tokens and lines, functions.c keeps the functions that are open, names.c names them. Nothing here
+ * calls itself: depth is the length of a stack. Thread: any, one at a time. */
+#pragma once
+
+#include "base/arena.h"
+#include "toolkit/complexity/lines.h"
+#include "toolkit/complexity/measure.h"
+#include "toolkit/complexity/table.h"
+#include "toolkit/complexity/tally.h"
+
+/* How far the else of an if has come. */
+typedef enum WalkElse {
+    WALK_ELSE_NONE,
+    WALK_ELSE_SEEN, /* the token has been; what follows decides what it is */
+    WALK_ELSE_IN,   /* it is a plain else, and what follows is in it */
+} WalkElse;
+
+/* A node that is open: the path from the root to where the walk is. */
+typedef struct WalkFrame {
+    const ComplexityBound *rule;
+    uint64_t does;
+    TSNode node;
+    TSPoint else_at;
+    TSSymbol symbol;       /* as the table has it */
+    uint32_t level;        /* where it stands itself */
+    uint32_t depth;        /* the same for the metric "nesting" */
+    uint32_t run;          /* the frame whose run of logical operators this is in; 0: none */
+    uint64_t run_operator; /* in that frame: RULE_AND or RULE_OR, whichever was last */
+    Span scope;            /* the name of what is around its children */
+    WalkElse else_state;
+    bool is_else_if;
+    bool nests_all;    /* children in whatever field are deeper */
+    bool body_seen;    /* RULE_BODY_TOKEN */
+    bool is_muted;     /* cyclomatic points of its children do not count */
+    bool is_reset;     /* a function in it begins at level 0 */
+    bool has_function; /* it is the innermost open function's */
+} WalkFrame;
+
+/* An increment of the functions that are open. */
+typedef struct WalkIncrement {
+    ComplexityIncrement shown; /* with the level in the innermost of them that is open still */
+    bool is_structure;         /* grows with the level */
+} WalkIncrement;
+
+/* A function that is open. */
+typedef struct WalkFunction {
+    TSNode node;
+    bool has_row;
+    bool wants_parameters; /* its list has not been yet */
+    uint32_t row;
+    uint32_t chain;      /* the outermost open function that it counts in; its own index: none */
+    uint32_t start;      /* place of its first token (tally.h) */
+    uint32_t base_level; /* of its body in the function around it */
+    uint32_t base_depth;
+    uint32_t n_undo;
+    uint32_t n_errors; /* when it began */
+    uint32_t parameters;
+    uint32_t nesting;
+    uint64_t cyclomatic;
+    uint64_t modified;
+    uint64_t cognitive;
+    uint64_t n_structures; /* increments that grow with the level */
+    int64_t n1;            /* less than 0 while a function in it holds the rest */
+    int64_t n2;
+    uint64_t N1;
+    uint64_t N2;
+    uint64_t tokens;
+    size_t first_increment;
+} WalkFunction;
+
+typedef struct Walk {
+    const ComplexityLanguage *language;
+    const ComplexityTable *table;
+    const ComplexityOptions *options;
+    Arena *arena;
+    Span text;
+    bool tree_has_error;
+
+    WalkFrame *frames;
+    size_t n_frames;
+    size_t cap_frames;
+    WalkFunction *functions;
+    size_t n_functions;
+    size_t cap_functions;
+    ComplexityFunction *rows;
+    size_t n_rows;
+    size_t cap_rows;
+    WalkIncrement *increments; /* of the open functions, inner ones behind */
+    size_t n_increments;
+    size_t cap_increments;
+    size_t n_listed; /* increments handed out, see COMPLEXITY_INCREMENTS_MAX */
+    ComplexityLines lines;
+    ComplexityTally tally;
+    uint32_t n_errors;
+    uint32_t n_semicolons; /* of these: one that is missing, which changes no number */
+    uint32_t first_error_line;
+} Walk;
+
+/* An increment stands in the list of each row around it, so functions nested without end would need
+ * memory without end: lists are left out behind that many entries in one file. */
+#define COMPLEXITY_INCREMENTS_MAX ((size_t)1 << 20)
+
+/* Allocates nothing yet; seed as for tables that others fill. */
+void complexity_walk_init(Walk *walk, HashSeed seed);
+void complexity_walk_deinit(Walk *walk);
+
+/* Measures a tree: rows, lines and errors are then in walk. parsed: the text as the parser saw it.
+ * 0, -ENOMEM, COMPLEXITY_E_CANCELLED. */
+int complexity_walk_tree(Walk *walk, const ComplexityLanguage *language,
+                         const ComplexityTable *table, const TSTree *tree, Span text, Span parsed,
+                         const ComplexityOptions *options, Arena *arena);
+
+/* Room for one more element of an array that grows by doubling. 0, -ENOMEM. */
+int complexity_walk_room(void **array, size_t n, size_t *cap, size_t size);
+
+/* functions.c. Begins a function at the node of the frame, or (without a row) what counts nowhere.
+ * base_level: what is directly in it has that level in the function around it. 0, -ENOMEM. */
+int complexity_function_open(Walk *walk, const WalkFrame *frame, bool has_row, Span name,
+                             uint32_t base_level);
+/* Ends the innermost one. 0, -ENOMEM. */
+int complexity_function_close(Walk *walk);
+
+/* A point of cognitive complexity in the innermost function. 0, -ENOMEM. */
+int complexity_function_increment(Walk *walk, TSPoint at, const char *construct, uint32_t level,
+                                  bool is_structure);
+/* A token in it, by its number in the tally; there must be one open. 0, -ENOMEM. */
+int complexity_function_token(Walk *walk, uint32_t id, bool is_operator);
+
+/* tokens.c. A leaf; something that is not looked into (comments, strings); an operand, which is
+ * like no other one if it is longer than max. 0, -ENOMEM. And a place that the parser did not
+ * understand.
+ */
+int complexity_token_leaf(Walk *walk, TSNode node, TSSymbol symbol, uint64_t does);
+int complexity_token_whole(Walk *walk, TSNode node, TSSymbol symbol, uint64_t does);
+int complexity_token_operand(Walk *walk, TSNode node, TSSymbol symbol, size_t max);
+void complexity_token_error(Walk *walk, TSNode node);
+
+/* names.c. What a function or container inside `scope` is called, and the scope of what is in it
+ * (an anonymous one adds nothing to that), in the arena or constant. *ret_is is false if the node
+ * is none; the others are set only if it is one. 0, -ENOMEM. */
+int complexity_name_of(Walk *walk, const ComplexityPlace *place, Span scope, bool *ret_is,
+                       Span *ret_name, Span *ret_scope);

@@ -1,0 +1,211 @@
+#include "unit/toolkit/complexity/measure_rig.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* So deep that anything that called itself would have no stack left. */
+#define DEPTH 100000
+
+typedef struct Text {
+    char *p;
+    size_t n;
+} Text;
+
+static void text_add(Text *text, const char *s)
+{
+    size_t n = strlen(s);
+
+    memcpy(text->p + text->n, s, n);
+    text->n += n;
+}
+
+/* head, n times open, middle, n times close, tail. */
+static Text text_nest(const char *head, const char *open, const char *middle, const char *close,
+                      const char *tail, size_t n)
+{
+    Text text = {.n = 0};
+
+    text.p = malloc(strlen(head) + strlen(middle) + strlen(tail) +
+                    n * (strlen(open) + strlen(close)) + 1);
+    assert_non_null(text.p);
+    text_add(&text, head);
+    for (size_t i = 0; i < n; i++) {
+        text_add(&text, open);
+    }
+    text_add(&text, middle);
+    for (size_t i = 0; i < n; i++) {
+        text_add(&text, close);
+    }
+    text_add(&text, tail);
+    return text;
+}
+
+static void blocks_may_be_nested_very_deep(void **state)
+{
+    Text text = text_nest("void f(int a) { ", "{", "a++;", "}", " }", DEPTH);
+    Rig rig;
+
+    (void)state;
+    rig_open(&rig);
+    rig_measure_span(&rig, "c", span_make(text.p, text.n));
+    assert_int_equal(rig_row(&rig, "f")->cyclomatic, 1);
+    assert_int_equal(rig_row(&rig, "f")->tokens, 2 * DEPTH + 11);
+    free(text.p);
+    text = text_nest("function f(a) { return ", "(", "a", ")", "; }", DEPTH);
+    rig_measure_span(&rig, "javascript", span_make(text.p, text.n));
+    assert_int_equal(rig_row(&rig, "f")->tokens, 2 * DEPTH + 10);
+    free(text.p);
+    text = text_nest("def f(a):\n    return ", "[", "a", "]", "\n", DEPTH);
+    rig_measure_span(&rig, "python", span_make(text.p, text.n));
+    assert_int_equal(rig_row(&rig, "f")->halstead.n1, 5);
+    free(text.p);
+    rig_close(&rig);
+}
+
+/* 1 + 2 + … + n does not fit 32 bits: it is the largest number then, and does not begin anew. */
+static void values_do_not_overflow(void **state)
+{
+    Text text = text_nest("void f(int a) { ", "if (a) ", ";", "", " }", DEPTH);
+    Rig rig;
+
+    (void)state;
+    rig_open(&rig);
+    rig_measure_span(&rig, "c", span_make(text.p, text.n));
+    assert_int_equal(rig_row(&rig, "f")->cyclomatic, DEPTH + 1);
+    assert_int_equal(rig_row(&rig, "f")->cognitive, UINT32_MAX);
+    assert_int_equal(rig_row(&rig, "f")->nesting, DEPTH);
+    free(text.p);
+    rig_close(&rig);
+}
+
+/* Each counts in all of those around it; that must not take the square of their number. */
+static void functions_may_be_nested_very_deep(void **state)
+{
+    Text text = text_nest("", "void f(int a) { if (a) g(); ", "", "}", "", DEPTH / 4);
+    Rig rig;
+
+    (void)state;
+    rig_open(&rig);
+    rig_measure_span(&rig, "c", span_make(text.p, text.n));
+    assert_int_equal(rig.file.n_functions, DEPTH / 4);
+    assert_int_equal(rig.file.functions[DEPTH / 4 - 1].cognitive, 1);
+    assert_int_equal(rig.file.functions[DEPTH / 4 - 2].cognitive, 3);
+    assert_int_equal(rig.file.functions[0].cyclomatic, DEPTH / 4 + 1);
+    /* The same few tokens. */
+    assert_int_equal(rig.file.functions[0].halstead.n2, 3);
+    assert_int_equal(rig.file.functions[0].halstead.N2, DEPTH);
+    /* The innermost have their lists; together they would be too many. */
+    assert_int_equal(rig.file.functions[DEPTH / 4 - 1].n_increments, 1);
+    assert_null(rig.file.functions[0].increments);
+    /* Names do not grow with the depth. */
+    assert_true(rig.file.functions[0].name.n == 1);
+    assert_true(rig.file.functions[DEPTH / 4 - 1].name.n < 1000);
+    free(text.p);
+    text = text_nest("", "(a) => { if (a) b(); ", "", "}", "", DEPTH / 4);
+    rig_measure_span(&rig, "javascript", span_make(text.p, text.n));
+    free(text.p);
+    rig_close(&rig);
+}
+
+static void many_parameters_are_counted(void **state)
+{
+    Text text = text_nest("def f(", "a, ", "b", "", "): pass\n", DEPTH);
+    Rig rig;
+
+    (void)state;
+    rig_open(&rig);
+    rig_measure_span(&rig, "python", span_make(text.p, text.n));
+    assert_int_equal(rig_row(&rig, "f")->parameters, DEPTH + 1);
+    free(text.p);
+    rig_close(&rig);
+}
+
+static void texts_in_texts_may_be_nested_very_deep(void **state)
+{
+    Text text = text_nest("function f(a) { return ", "`x${", "a", "}`", "; }", DEPTH / 4);
+    Rig rig;
+
+    (void)state;
+    rig_open(&rig);
+    rig_measure_span(&rig, "javascript", span_make(text.p, text.n));
+    assert_int_equal(rig_row(&rig, "f")->halstead.N2, DEPTH / 4 + 3);
+    assert_int_equal(rig_row(&rig, "f")->halstead.n2, DEPTH / 4 + 2);
+    free(text.p);
+    rig_close(&rig);
+}
+
+static void long_names_are_cut(void **state)
+{
+    Text text = text_nest("int ", "\xe4\xb8\x80", "", "", "(void) { return 1; }", 5000);
+    Rig rig;
+
+    (void)state;
+    rig_open(&rig);
+    rig_measure_span(&rig, "c", span_make(text.p, text.n));
+    assert_int_equal(rig.file.n_functions, 1);
+    assert_true(rig.file.functions[0].name.n >= 100 && rig.file.functions[0].name.n <= 400);
+    assert_int_equal(rig.file.functions[0].name.n % 3, 0);
+    free(text.p);
+    rig_close(&rig);
+}
+
+static int measure_with(Rig *rig, Span text, const ComplexityOptions *options)
+{
+    return complexity_measure(rig->meter, complexity_language_named(SPAN("c")), text, options,
+                              &rig->arena, &rig->file);
+}
+
+static void cancelled_measure_ends_and_the_meter_goes_on(void **state)
+{
+    Text text = text_nest("", "int f(int a) { return a ? 1 : 2; }\n", "", "", "", 20000);
+    atomic_bool cancel = true;
+    ComplexityOptions options = {.cancel = &cancel};
+    Rig rig;
+
+    (void)state;
+    rig_open(&rig);
+    assert_int_equal(measure_with(&rig, span_make(text.p, text.n), &options),
+                     COMPLEXITY_E_CANCELLED);
+    /* Too short for the parser to ask: the walk does. */
+    assert_int_equal(measure_with(&rig, SPAN("int x;"), &options), COMPLEXITY_E_CANCELLED);
+    cancel = false;
+    assert_int_equal(measure_with(&rig, SPAN("int f(void) { return 1; }"), &options), 0);
+    assert_int_equal(rig.file.n_functions, 1);
+    assert_int_equal(measure_with(&rig, span_make(text.p, text.n), &options), 0);
+    assert_int_equal(rig.file.n_functions, 20000);
+    free(text.p);
+    rig_close(&rig);
+}
+
+static void parsing_stops_when_it_takes_too_long(void **state)
+{
+    Text text = text_nest("", "int f(int a) { return a ? 1 : 2; }\n", "", "", "", 20000);
+    ComplexityOptions options = {.max_parse_us = 1};
+    Rig rig;
+
+    (void)state;
+    rig_open(&rig);
+    assert_int_equal(measure_with(&rig, span_make(text.p, text.n), &options),
+                     COMPLEXITY_E_TOO_COSTLY);
+    options.max_parse_us = INT64_C(3600) * 1000000;
+    assert_int_equal(measure_with(&rig, span_make(text.p, text.n), &options), 0);
+    assert_int_equal(rig.file.n_functions, 20000);
+    free(text.p);
+    rig_close(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocks_may_be_nested_very_deep),
+        cmocka_unit_test(values_do_not_overflow),
+        cmocka_unit_test(functions_may_be_nested_very_deep),
+        cmocka_unit_test(many_parameters_are_counted),
+        cmocka_unit_test(texts_in_texts_may_be_nested_very_deep),
+        cmocka_unit_test(long_names_are_cut),
+        cmocka_unit_test(cancelled_measure_ends_and_the_meter_goes_on),
+        cmocka_unit_test(parsing_stops_when_it_takes_too_long),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
