@@ -14,7 +14,7 @@ alone = env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL
 build = $(alone) cmake --preset $(1) --log-level=WARNING && \
 	$(alone) cmake --build --preset $(1) --parallel $(JOBS)
 
-.PHONY: all test run bench install check format asan tsan coverage fuzz valgrind tidy windows test-windows \
+.PHONY: all test run bench install check analyze format asan tsan coverage fuzz valgrind tidy windows test-windows \
 	fresh-check clean help
 
 ## all (the default): build/release/toolwire
@@ -48,6 +48,10 @@ check:
 	scripts/check-format
 	scripts/check-layers
 	scripts/check-source
+
+## analyze: our own code by our own analyser; fails if a function is over our limits (`make test` does the same)
+analyze: all
+	scripts/check-complexity build/release/toolwire
 
 ## format: rewrites C files as .clang-format says
 format:

@@ -20,8 +20,8 @@
 #define CONFIG_MAX_INDEX ((size_t)18 * 1024 * 1024)
 #define CONFIG_PATH_MAX  4096
 
-static const char *const config_keys[] = {"tools",     "call_socket", "pipe",
-                                          "templates", "write_root",  "limits"};
+static const char *const config_keys[] = {"tools",      "call_socket", "pipe",  "templates",
+                                          "write_root", "state",       "limits"};
 static const char *const config_call_socket_keys[] = {"connect", "schema"};
 
 /* ---- errors ---- */
@@ -175,6 +175,9 @@ static int config_read_root(const ConfigReader *reader, JsonValue root)
         } else if (json_string_equals(it.key, SPAN("write_root"))) {
             r = config_place(reader, it.value, "write_root",
                              config_read_path(reader, it.value, &reader->config->write_root));
+        } else if (json_string_equals(it.key, SPAN("state"))) {
+            r = config_place(reader, it.value, "state",
+                             config_read_path(reader, it.value, &reader->config->state));
         } else {
             Span name;
 
@@ -241,6 +244,7 @@ void config_deinit(Config *config)
     config->pipe.tools = mem_free(config->pipe.tools);
     config_free_templates(config);
     config->write_root = mem_free(config->write_root);
+    config->state = mem_free(config->state);
     *config = CONFIG_NULL;
 }
 

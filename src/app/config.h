@@ -6,6 +6,7 @@
  *                 "ping_interval_ms": 30000, "pong_timeout_ms": 10000 },
  *       "templates": [ "templates", "/srv/templates" ],
  *       "write_root": "projects",
+ *       "state": "${XDG_STATE_HOME}/toolwire",
  *       "limits": { "rate_burst": 1000, "rate_per_s": 100, "max_in_flight": 128,
  *                   "call_timeout_ms": 30000 } }
  *
@@ -50,6 +51,7 @@ typedef struct Config {
     ConfigPipe pipe;
     char **templates; /* folders of templates, NULL-terminated; NULL: none */
     char *write_root; /* where files may be written by tools, or NULL: nowhere */
+    char *state;      /* folder for what is kept between runs; NULL: the user's (io/keep.h) */
     RouterLimits limits;
     size_t max_request_bytes; /* 0: the default, as in all below */
     size_t max_response_bytes;

@@ -1,5 +1,6 @@
 #include "app/sources.h"
 
+#include "app/version.h"
 #include "base/error.h"
 
 static int sources_add_exec(Sources *sources, Hub *hub, const Config *config, const LogSink *log,
@@ -66,6 +67,18 @@ static int sources_add_templates(Sources *sources, Hub *hub, const Config *confi
                                      : err_pass(r);
 }
 
+static int sources_add_analysis(Sources *sources, Hub *hub, const Config *config, Diag *reterr_diag)
+{
+    int r = analysis_tools_new(&sources->analysis,
+                               &(AnalysisToolsConfig){.router = hub_router(hub),
+                                                      .loop = hub_loop(hub),
+                                                      .state = config->state,
+                                                      .version = TOOLWIRE_VERSION},
+                               reterr_diag);
+
+    return r > 0 ? SOURCES_E_TOOLS : err_pass(r);
+}
+
 int sources_init(Sources *sources, Hub *hub, const Config *config, SourcesWith with,
                  const LogSink *log, Diag *reterr_diag)
 {
@@ -86,6 +99,7 @@ int sources_init(Sources *sources, Hub *hub, const Config *config, SourcesWith w
     }
     if (r == 0 && with.toolkit) {
         r = sources_add_templates(sources, hub, config, log, reterr_diag);
+        r = r != 0 ? r : sources_add_analysis(sources, hub, config, reterr_diag);
     }
     /* Last: where a name is taken, the words are about the parent's file. */
     if (r == 0 && config->call_socket != NULL) {
@@ -117,6 +131,7 @@ void sources_end(Sources *sources)
 {
     sources->addins = addins_free(sources->addins);
     sources->parent = parent_provider_free(sources->parent);
+    sources->analysis = analysis_tools_free(sources->analysis);
     sources->templates = templates_free(sources->templates);
     sources->diagnostics = diagnostics_free(sources->diagnostics);
 }

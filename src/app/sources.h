@@ -1,6 +1,6 @@
 /* app/sources.h: the providers that a configuration names, put into a hub's router: the commands of
- * a tools file, a parent's tools, those of the add-ins at a pipe, the toolkit (templates), and the
- * diagnostic ones. Thread: loop.
+ * a tools file, a parent's tools, those of the add-ins at a pipe, the toolkit (templates and the
+ * code analyser), and the diagnostic ones. Thread: loop.
  */
 #pragma once
 
@@ -9,6 +9,7 @@
 #include "base/diag.h"
 #include "base/logsink.h"
 #include "providers/addins.h"
+#include "providers/analysis_tools.h"
 #include "providers/diagnostics.h"
 #include "providers/exec.h"
 #include "providers/parent.h"
@@ -29,12 +30,13 @@ typedef struct Sources {
     Addins *addins;
     Diagnostics *diagnostics;
     Templates *templates;
+    AnalysisTools *analysis;
 } Sources;
 
 /* What a configuration does not say. */
 typedef struct SourcesWith {
     bool diagnostics; /* echo, sleep and fail, too */
-    bool toolkit;     /* the templates, too */
+    bool toolkit;     /* the templates and the code analyser, too */
 } SourcesWith;
 
 #define SOURCES_NULL ((Sources){.exec = NULL})

@@ -22,6 +22,7 @@ enum {
     OPTION_DIAGNOSTICS,
     OPTION_TEMPLATES,
     OPTION_WRITE_ROOT,
+    OPTION_STATE,
     OPTION_NO_TOOLKIT,
 };
 
@@ -40,7 +41,8 @@ static const CliOption serve_options[] = {
     [OPTION_TEMPLATES] = {"templates", "DIR...",
                           "offer the templates of this folder, too; may be repeated"},
     [OPTION_WRITE_ROOT] = {"write-root", "DIR", "scaffold_project may write in this folder"},
-    [OPTION_NO_TOOLKIT] = {"no-toolkit", NULL, "do not offer the template tools"},
+    [OPTION_STATE] = {"state", "DIR", "keep caches here; else in the user's state folder"},
+    [OPTION_NO_TOOLKIT] = {"no-toolkit", NULL, "offer neither templates nor analyses"},
     LIMIT_FLAGS_CALLS("1000", "100"),
     LIMIT_FLAGS_MCP("1MiB", "10MiB"),
     {NULL, NULL, NULL},
@@ -109,6 +111,7 @@ static int serve_with(const CliArgs *args, const Config *config)
     serve_set_path(&settings.pipe.tools, args->values[OPTION_PIPE_TOOLS]);
     serve_set_path(&settings.pipe.name, args->values[OPTION_PIPE]);
     serve_set_path(&settings.write_root, args->values[OPTION_WRITE_ROOT]);
+    serve_set_path(&settings.state, args->values[OPTION_STATE]);
     serve_set_templates(args, folders, &settings);
     r = serve_check_pipe(args, &settings);
     if (r != 0) {

@@ -15,7 +15,7 @@ import { Wire } from './wire.mjs';
 
 const URI = 'template://makefile/rust/cli';
 const TEMPLATE = 'template://{category}/{toolchain}/{variant}';
-const TOOLS = ['generate_template', 'list_templates', 'scaffold_project', 'search_templates', 'validate_template'];
+const TOOLS = ['analyze_code_churn', 'analyze_complexity', 'analyze_hotspots', 'generate_template', 'list_templates', 'scaffold_project', 'search_templates', 'validate_template'];
 const { command: toolwire } = serverCommand();
 const checks = new Checks('templates');
 const folder = await mkdtemp(path.join(tmpdir(), 'templates-'));
@@ -24,7 +24,7 @@ function newPeer(version, mode, revision) {
     const serve = {
         command: toolwire,
         args: ['serve', '--write-root', path.join(folder, 'root'), '--templates', path.join(folder, 'own'), '--page-size', '20'],
-        env: { ...process.env, XDG_CONFIG_HOME: folder },
+        env: { ...process.env, XDG_CONFIG_HOME: folder, XDG_STATE_HOME: folder },
     };
     const who = { name: 'interop', version: '1.0.0' };
     if (version === 1) {
@@ -114,6 +114,22 @@ async function run(title, { client, transport }, revision) {
         assert.equal(result.content[0].text, 'Scaffolded 2 templates successfully, 0 errors');
         assert.match(await readFile(path.join(folder, 'root', title.replaceAll(' ', '-'), 'README.md'), 'utf8'), /demo/);
     });
+    await check('the analyser, against its own output schema', async () => {
+        const project_path = path.join(folder, 'code');
+        for (const format of ['summary', 'json', 'sarif']) {
+            const result = await call('analyze_complexity', { project_path, toolchain: 'deno', format, top_files: 1, no_cache: true });
+            const report = isStructured ? result.structuredContent : result;
+            assert.deepEqual([report.summary.total_functions, report.files_analyzed], [1, 1]);
+            assert.equal(report.top_files.rankings[0].file, 'a.js');
+            assert.equal(result.content[0].type, 'text');
+        }
+        const wrong = () => call('analyze_complexity', { project_path: path.join(folder, 'nowhere'), toolchain: 'auto' });
+        if (isStructured) {
+            assert.equal((await wrong()).structuredContent.error.code, -32000);
+        } else {
+            await assert.rejects(wrong(), (error) => error.code === -32000 && /Not found/.test(error.message));
+        }
+    });
     await check('errors in the form of the revision', async () => {
         const wrong = () => call('generate_template', { resource_uri: 'template://a/b/c', parameters: {} });
         if (isStructured) {
@@ -134,6 +150,8 @@ async function run(title, { client, transport }, revision) {
 
 await mkdir(path.join(folder, 'root'));
 await mkdir(path.join(folder, 'own'));
+await mkdir(path.join(folder, 'code'));
+await writeFile(path.join(folder, 'code', 'a.js'), 'function f(a) { return a && 1; }\n');
 await writeFile(path.join(folder, 'own', 'manifest.json'), JSON.stringify({ templates: [{
     uri: 'template://notes/mine/plain', name: 'Notes', description: 'notes', file: 'notes.hbs', output: 'NOTES',
     parameters: [{ name: 'project_name', type: 'string' }],

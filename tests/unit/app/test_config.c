@@ -363,7 +363,9 @@ static void templates_are_a_folder_or_several(void **state)
     Diag diag;
 
     (void)state;
-    assert_int_equal(parse(&config, "{\"templates\":\"t\",\"write_root\":\"w\"}", &diag), 0);
+    assert_int_equal(
+        parse(&config, "{\"templates\":\"t\",\"write_root\":\"w\",\"state\":\"s\"}", &diag), 0);
+    assert_string_equal(config.state, "/etc/tw/s");
     assert_string_equal(config.templates[0], "/etc/tw/t");
     assert_null(config.templates[1]);
     assert_string_equal(config.write_root, "/etc/tw/w");
@@ -391,11 +393,12 @@ static void templates_are_a_folder_or_several(void **state)
 static int parse_once(void *context)
 {
     Config config;
-    int r = config_parse(&config,
-                         SPAN("{\"tools\":\"${HOME:-/x}/t\",\"pipe\":{\"tools\":\"u\"},"
-                              "\"pipe\":\"P\",\"templates\":[\"a\",\"b\"],\"write_root\":\"w\","
-                              "\"limits\":{\"rate_burst\":\"1\"}}"),
-                         "/p/c.json", NULL);
+    int r = config_parse(
+        &config,
+        SPAN("{\"tools\":\"${HOME:-/x}/t\",\"pipe\":{\"tools\":\"u\"},"
+             "\"pipe\":\"P\",\"templates\":[\"a\",\"b\"],\"write_root\":\"w\",\"state\":\"s\","
+             "\"limits\":{\"rate_burst\":\"1\"}}"),
+        "/p/c.json", NULL);
 
     (void)context;
     if (r == 0) {

@@ -1,0 +1,92 @@
+/* providers/analysis.h: the code analyser's jobs, for tools and for people.
+ *
+ * A job is one blocking call on a work thread: it walks a folder, measures its files on all cores,
+ * runs git, and gives a report. Whoever waits for it may look at its counts, and raise its flag to
+ * stop it (within 50 ms). Nothing of a loop is touched. Thread: any, one job at a time on each
+ * AnalysisWatch.
+ */
+#pragma once
+
+#include "base/bytes.h"
+#include "base/diag.h"
+#include "base/span.h"
+#include "toolkit/churn/churn.h"
+#include "toolkit/complexity/delta.h"
+#include "toolkit/complexity/report.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    ANALYSIS_E_CANCELLED = 1,
+    ANALYSIS_E_PATH,   /* there is no such folder or file, or it cannot be read; Diag */
+    ANALYSIS_E_OPTION, /* an option cannot be; Diag names it as field */
+    ANALYSIS_E_GIT,    /* no git, no repository, no such revision, damaged objects; the Diag's field
+                          is "repository" or "revision" in the second and third case */
+};
+
+/* Shared with whoever waits. Zeroed at the beginning. */
+typedef struct AnalysisWatch {
+    atomic_bool cancel;
+    atomic_size_t done;  /* files measured, or commits read */
+    atomic_size_t total; /* files found; 0: not known */
+} AnalysisWatch;
+
+typedef struct AnalysisFiles {
+    const char *path;    /* folder or file */
+    Span toolchain;      /* empty: auto */
+    const Span *include; /* globs; none: all */
+    size_t n_include;
+    const Span *exclude;
+    size_t n_exclude;
+    bool all;          /* vendored, generated and minified files too */
+    bool no_ignore;    /* what git ignores, too */
+    const char *since; /* a revision: only files that changed, and a delta; NULL: all */
+    size_t threads;    /* 0: all cores */
+    bool no_cache;
+    const char *state; /* folder of the cache; NULL: io_keep_folder */
+} AnalysisFiles;
+
+/* Measures. report is init'ed by the caller (with its options) and finished here; before (may be
+ * NULL unless since): the state at the revision, likewise. 0, a negative errno, ANALYSIS_E_*. */
+int analysis_complexity(const AnalysisFiles *files, AnalysisWatch *watch, ComplexityReport *report,
+                        ComplexityReport *before, Diag *reterr_diag);
+
+typedef struct AnalysisHistory {
+    const char *path;
+    ChurnOptions options;
+    bool no_cache;
+    const char *state;
+} AnalysisHistory;
+
+/* Gives *ret (churn_free), finished. 0, a negative errno, ANALYSIS_E_*. */
+int analysis_churn(const AnalysisHistory *history, AnalysisWatch *watch, Churn **ret,
+                   Diag *reterr_diag);
+
+/* The folder of path (its own, if it is one) as seen from the root of its repository: "" or
+ * "src/io/". Gives *ret (mem_free). 0, a negative errno, ANALYSIS_E_*. */
+int analysis_prefix(const char *path, AnalysisWatch *watch, char **ret, Diag *reterr_diag);
+
+/* A file that is complicated and often changed. */
+typedef struct AnalysisHotspot {
+    const ComplexityFileRow *file;
+    const ChurnFile *churn;
+    double score; /* robust_rank of the churn × rank of the file's cognitive sum, 0…1 */
+} AnalysisHotspot;
+
+typedef struct AnalysisHotspots {
+    AnalysisHotspot *rows; /* by score, then path; only files that are in both */
+    size_t n;
+} AnalysisHotspots;
+
+#define ANALYSIS_HOTSPOTS_NULL ((AnalysisHotspots){.rows = NULL})
+
+/* Borrows both until deinit; prefix: of the measured folder within the repository
+ * (analysis_prefix). 0, -ENOMEM. */
+int analysis_hotspots(AnalysisHotspots *ret, const ComplexityReport *report, const Churn *churn,
+                      Span prefix);
+void analysis_hotspots_deinit(AnalysisHotspots *hotspots);
+int analysis_hotspots_write_text(const AnalysisHotspots *hotspots, size_t limit, Bytes *out);
+void analysis_hotspots_write_members(const AnalysisHotspots *hotspots, size_t limit, JsonWriter *w);

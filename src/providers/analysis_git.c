@@ -1,0 +1,381 @@
+/* Runs git for a job, and finds out what it knows about a folder (analysis_impl.h). */
+#include <errno.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "io/child.h"
+#include "io/environment.h"
+#include "io/place.h"
+#include "providers/analysis_impl.h"
+
+/* What git says when something is wrong; a sentence is wanted, and it may repeat itself. */
+#define GIT_WORDS_BYTES ((size_t)4096)
+
+/* Answers of rev-parse: a few lines with paths. */
+#define GIT_ANSWER_BYTES ((size_t)64 * 1024)
+
+#define GIT_REV_SIZE 512
+
+/* What would lead git to another repository than that of the folder: a server may have been started
+ * by a hook. */
+static const char *const git_unset[] = {"GIT_DIR",
+                                        "GIT_WORK_TREE",
+                                        "GIT_INDEX_FILE",
+                                        "GIT_PREFIX",
+                                        "GIT_COMMON_DIR",
+                                        "GIT_NAMESPACE",
+                                        "GIT_OBJECT_DIRECTORY",
+                                        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+                                        "GIT_LITERAL_PATHSPECS",
+                                        "GIT_GLOB_PATHSPECS",
+                                        "GIT_NOGLOB_PATHSPECS",
+                                        "GIT_ICASE_PATHSPECS",
+                                        "GIT_TRACE",
+                                        "GIT_EXTERNAL_DIFF",
+                                        "LC_ALL"};
+
+/* Words that we know how to read; no lock taken from somebody who works there; nobody is asked for
+ * a password, should a partial clone fetch. */
+static const char *const git_set[] = {"LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0"};
+
+static bool git_keeps(const char *entry)
+{
+    for (size_t i = 0; i < TW_ARRAY_SIZE(git_unset); i++) {
+        if (io_environment_sets(entry, span_from_str(git_unset[i]))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int analysis_git_init(AnalysisGit *git, const char *folder, const atomic_bool *cancel)
+{
+    const char *const *ours = io_environment();
+    size_t n = 0;
+    size_t n_kept = 0;
+
+    while (ours[n] != NULL) {
+        n++;
+    }
+    *git = (AnalysisGit){.folder = folder, .cancel = cancel};
+    git->environment = mem_alloc_array(n + TW_ARRAY_SIZE(git_set) + 1, sizeof(*git->environment));
+    if (git->environment == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (git_keeps(ours[i])) {
+            git->environment[n_kept++] = ours[i];
+        }
+    }
+    for (size_t i = 0; i < TW_ARRAY_SIZE(git_set); i++) {
+        git->environment[n_kept++] = git_set[i];
+    }
+    return 0;
+}
+
+void analysis_git_deinit(AnalysisGit *git)
+{
+    git->environment = mem_free(git->environment);
+}
+
+/* ---- one run ---- */
+
+/* The line that says why: the one that begins with "fatal: ", else the first. */
+static Span git_reason(Span words)
+{
+    Span best = SPAN_NULL;
+    Span fatal = SPAN("fatal: ");
+
+    while (words.n > 0) {
+        const char *end = memchr(words.p, '\n', words.n);
+        size_t n = end == NULL ? words.n : (size_t)(end - words.p);
+        Span line = text_trim(span_make(words.p, n));
+
+        if (span_starts_with(line, fatal)) {
+            return span_make(line.p + fatal.n, line.n - fatal.n);
+        }
+        if (best.n == 0) {
+            best = line;
+        }
+        words = span_make(words.p + n + (end != NULL), words.n - n - (end != NULL));
+    }
+    return best;
+}
+
+static bool git_holds(Span text, const char *part)
+{
+    size_t n = strlen(part);
+
+    for (size_t i = 0; i + n <= text.n; i++) {
+        if (memcmp(text.p + i, part, n) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Names what the failure is about. */
+static int git_fail_about(const char *field, int r, Diag *diag)
+{
+    if (diag != NULL) {
+        diag_set_field(diag, "%s", field);
+    }
+    return r;
+}
+
+static int git_fail(const AnalysisGit *git, const IoProcessExit *how, Span words, Diag *reterr_diag)
+{
+    Span reason = git_reason(words);
+
+    if (git_holds(words, "not a git repository")) {
+        return git_fail_about("repository",
+                              diag_set(reterr_diag, ANALYSIS_E_GIT,
+                                       "Not found: No git repository found at %s", git->folder),
+                              reterr_diag);
+    }
+    if (reason.n == 0) {
+        return diag_set(reterr_diag, ANALYSIS_E_GIT, "git ended with %s %d",
+                        how->signum != 0 ? "signal" : "status",
+                        how->signum != 0 ? how->signum : how->status);
+    }
+    return diag_set(reterr_diag, ANALYSIS_E_GIT, "git says: %.*s", (int)reason.n, reason.p);
+}
+
+/* What output returned has to pass through io_child_run, which knows only that it was not 0. */
+typedef struct GitOutput {
+    const AnalysisGitRun *run;
+    int r;
+} GitOutput;
+
+static int git_on_output(void *context, const char *p, size_t n)
+{
+    GitOutput *output = context;
+
+    output->r = output->run->output(output->run->context, p, n);
+    return output->r;
+}
+
+int analysis_git_run(const AnalysisGit *git, const AnalysisGitRun *run, Diag *reterr_diag)
+{
+    GitOutput output = {.run = run};
+    IoProcessExit how = {.status = -1};
+    Diag diag = DIAG_NULL;
+    Bytes words;
+    int r;
+
+    bytes_init(&words, GIT_WORDS_BYTES);
+    r = io_child_run(&(IoChildSpec){.argv = run->argv,
+                                    .environment = git->environment,
+                                    .folder = git->folder,
+                                    .input = run->input,
+                                    .output = git_on_output,
+                                    .context = &output,
+                                    .cancel = git->cancel},
+                     &words, &how, &diag);
+    if (r == IO_CHILD_E_CANNOT_START) {
+        r = diag_set(reterr_diag, ANALYSIS_E_GIT, "git cannot be started: %s", diag.message);
+    } else if (r == IO_CHILD_E_CANCELLED) {
+        r = ANALYSIS_E_CANCELLED;
+    } else if (r == IO_CHILD_E_STOPPED) {
+        r = output.r;
+    } else if (r == 0 && (how.status != 0 || how.signum != 0)) {
+        r = git_fail(git, &how, bytes_span(&words), reterr_diag);
+    }
+    bytes_deinit(&words);
+    return r;
+}
+
+static int git_on_text(void *context, const char *p, size_t n)
+{
+    int r = bytes_append(context, p, n);
+
+    return r > 0 ? err_raise(-EFBIG) : r;
+}
+
+int analysis_git_read(const AnalysisGit *git, const char *const *argv, Bytes *out,
+                      Diag *reterr_diag)
+{
+    return analysis_git_run(
+        git, &(AnalysisGitRun){.argv = argv, .output = git_on_text, .context = out}, reterr_diag);
+}
+
+/* ---- a repository ---- */
+
+static Span git_line(Span *text)
+{
+    const char *end = text->n > 0 ? memchr(text->p, '\n', text->n) : NULL;
+    size_t n = end == NULL ? text->n : (size_t)(end - text->p);
+    Span line = span_make(text->p, n);
+
+    *text = span_make(text->p + n + (end != NULL), text->n - n - (end != NULL));
+    if (line.n > 0 && line.p[line.n - 1] == '\r') {
+        line.n--;
+    }
+    return line;
+}
+
+static char *git_copy(Span s)
+{
+    char *copy = mem_alloc(s.n + 1);
+
+    if (copy != NULL) {
+        if (s.n > 0) {
+            memcpy(copy, s.p, s.n);
+        }
+        copy[s.n] = '\0';
+    }
+    return copy;
+}
+
+/* The common folder is told as seen from ours. */
+static int repository_common(AnalysisRepository *repository, const char *folder, Span line)
+{
+    CLEANUP(mem_freep) char *told = git_copy(line);
+    CLEANUP(mem_freep) char *joined = NULL;
+    int r = told == NULL ? err_raise(-ENOMEM) : 0;
+
+    if (r == 0 && !io_place_is_absolute(told)) {
+        r = analysis_join(&joined, folder, told);
+    }
+    return r != 0 ? r : io_place_real(&repository->common, joined != NULL ? joined : told);
+}
+
+/* The work tree's root is the folder without the prefix. */
+static int repository_root(AnalysisRepository *repository, const char *folder)
+{
+    size_t n_prefix = strlen(repository->prefix);
+    size_t n = strlen(folder);
+
+    if (repository->is_bare || !repository->has_work_tree) {
+        repository->root = git_copy(span_from_str(repository->common));
+    } else {
+        /* "src/io/" of "ROOT/src/io" */
+        n = n_prefix > 0 && n > n_prefix ? n - n_prefix : n;
+        repository->root = git_copy(span_make(folder, n));
+    }
+    return repository->root == NULL ? err_raise(-ENOMEM) : 0;
+}
+
+static int repository_read(AnalysisRepository *repository, const AnalysisGit *git, Bytes *text,
+                           Diag *reterr_diag)
+{
+    static const char *const argv[] = {"git",
+                                       "rev-parse",
+                                       "--is-bare-repository",
+                                       "--is-shallow-repository",
+                                       "--is-inside-work-tree",
+                                       "--git-common-dir",
+                                       "--show-prefix",
+                                       NULL};
+    Span rest;
+    int r = analysis_git_read(git, argv, text, reterr_diag);
+
+    if (r != 0) {
+        return r;
+    }
+    rest = bytes_span(text);
+    repository->is_bare = span_equals(git_line(&rest), SPAN("true"));
+    repository->is_shallow = span_equals(git_line(&rest), SPAN("true"));
+    repository->has_work_tree = span_equals(git_line(&rest), SPAN("true"));
+    r = repository_common(repository, git->folder, git_line(&rest));
+    if (r == 0) {
+        repository->prefix = git_copy(git_line(&rest));
+        r = repository->prefix == NULL ? err_raise(-ENOMEM) : 0;
+    }
+    return r != 0 ? r : repository_root(repository, git->folder);
+}
+
+/* Appends the id of what `spec` names. 0, ANALYSIS_E_GIT: nothing has that name, or it is damaged.
+ */
+static int git_resolve(const AnalysisGit *git, const char *spec, Bytes *text, Diag *reterr_diag)
+{
+    const char *argv[] = {"git", "rev-parse", "--verify", "--end-of-options", spec, NULL};
+
+    bytes_clear(text);
+    return analysis_git_read(git, argv, text, reterr_diag);
+}
+
+/* No commit yet, or a HEAD that leads to a damaged one? */
+static int repository_unborn(const AnalysisGit *git, Bytes *text, const Diag *why,
+                             Diag *reterr_diag)
+{
+    int r = git_resolve(git, "HEAD", text, NULL);
+
+    if (r == ANALYSIS_E_GIT) {
+        return 0;
+    }
+    if (r == 0) {
+        return diag_set(reterr_diag, ANALYSIS_E_GIT, "the commit of HEAD cannot be read: %s",
+                        why->message);
+    }
+    return r;
+}
+
+static int repository_head(AnalysisRepository *repository, const AnalysisGit *git, const char *rev,
+                           Bytes *text, Diag *reterr_diag)
+{
+    Diag diag = DIAG_NULL;
+    Bytes spec;
+    Span id;
+    int r;
+
+    if (rev != NULL && (rev[0] == '-' || rev[0] == '\0' || strlen(rev) > GIT_REV_SIZE)) {
+        return git_fail_about(
+            "revision", diag_set(reterr_diag, ANALYSIS_E_GIT, "unknown revision: %.100s", rev),
+            reterr_diag);
+    }
+    bytes_init(&spec, GIT_REV_SIZE + 32);
+    r = bytes_append_format(&spec, "%s^{commit}%c", rev != NULL ? rev : "HEAD", 0);
+    r = r != 0 ? err_fold(r) : git_resolve(git, spec.data, text, &diag);
+    bytes_deinit(&spec);
+    if (r == ANALYSIS_E_GIT && rev == NULL) {
+        return repository_unborn(git, text, &diag, reterr_diag);
+    }
+    if (r == ANALYSIS_E_GIT) {
+        bool is_plain = git_holds(span_from_str(diag.message), "Needed a single revision");
+
+        return git_fail_about("revision",
+                              diag_set(reterr_diag, ANALYSIS_E_GIT, "unknown revision '%.100s'%s%s",
+                                       rev, is_plain ? "" : ": ", is_plain ? "" : diag.message),
+                              reterr_diag);
+    }
+    if (r != 0) {
+        return r;
+    }
+    id = bytes_span(text);
+    id = git_line(&id);
+    if (id.n >= sizeof(repository->head)) {
+        return diag_set(reterr_diag, ANALYSIS_E_GIT, "git names a commit that is none");
+    }
+    memcpy(repository->head, id.p, id.n);
+    repository->head[id.n] = '\0';
+    return 0;
+}
+
+int analysis_repository_init(AnalysisRepository *repository, const AnalysisGit *git,
+                             const char *rev, Diag *reterr_diag)
+{
+    Bytes text;
+    int r;
+
+    *repository = ANALYSIS_REPOSITORY_NULL;
+    bytes_init(&text, GIT_ANSWER_BYTES);
+    r = repository_read(repository, git, &text, reterr_diag);
+    if (r == 0) {
+        r = repository_head(repository, git, rev, &text, reterr_diag);
+    }
+    bytes_deinit(&text);
+    if (r != 0) {
+        analysis_repository_deinit(repository);
+    }
+    return r;
+}
+
+void analysis_repository_deinit(AnalysisRepository *repository)
+{
+    repository->root = mem_free(repository->root);
+    repository->prefix = mem_free(repository->prefix);
+    repository->common = mem_free(repository->common);
+}

@@ -1,0 +1,207 @@
+/* providers/analysis_impl.h: what the files of the jobs share. Private.
+ *
+ *     analysis_place.c        the folder that is asked about
+ *     analysis_git.c          git as a child, and what it says of a repository
+ *     analysis_kept.c         caches in the state folder
+ *     analysis_ignore.c       exclude files above and beneath the folder
+ *     analysis_files.c        which files are measured
+ *     analysis_crew.c         measuring them on several threads
+ *     analysis_since.c        only what has changed, and how it was before
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/bytes.h"
+#include "base/diag.h"
+#include "base/span.h"
+#include "io/folder.h"
+#include "providers/analysis.h"
+#include "toolkit/complexity/cache.h"
+#include "toolkit/complexity/report.h"
+#include "toolkit/ignore.h"
+#include "toolkit/kind.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- the folder (analysis_place.c) ---- */
+
+/* A folder, or one file in it. */
+typedef struct AnalysisPlace {
+    IoFolder *folder;
+    char *file; /* its name; NULL: the folder itself is meant */
+} AnalysisPlace;
+
+#define ANALYSIS_PLACE_NULL ((AnalysisPlace){.folder = NULL})
+
+/* 0, -ENOMEM, ANALYSIS_E_PATH. */
+int analysis_place_open(AnalysisPlace *place, const char *path, Diag *reterr_diag);
+void analysis_place_close(AnalysisPlace *place);
+
+/* base, a slash, and name. Gives *ret (mem_free). 0, -ENOMEM. */
+int analysis_join(char **ret, const char *base, const char *name);
+
+/* ---- git (analysis_git.c) ---- */
+
+/* How git is run: in one folder, in no other repository than that folder's. */
+typedef struct AnalysisGit {
+    const char *folder;       /* borrowed */
+    const char **environment; /* owned */
+    const atomic_bool *cancel;
+} AnalysisGit;
+
+#define ANALYSIS_GIT_NULL ((AnalysisGit){.folder = NULL})
+
+/* 0, -ENOMEM. */
+int analysis_git_init(AnalysisGit *git, const char *folder, const atomic_bool *cancel);
+void analysis_git_deinit(AnalysisGit *git);
+
+/* One run of it. */
+typedef struct AnalysisGitRun {
+    const char *const *argv;
+    Span input;
+    /* As IoChildSpec.output; what it returns ends git, and is what the run returns. */
+    int (*output)(void *context, const char *p, size_t n);
+    void *context;
+} AnalysisGitRun;
+
+/* It has ended with status 0. 0, a negative errno, ANALYSIS_E_CANCELLED, ANALYSIS_E_GIT (git's own
+ * words), or what output returned. */
+int analysis_git_run(const AnalysisGit *git, const AnalysisGitRun *run, Diag *reterr_diag);
+
+/* Appends what it prints. */
+int analysis_git_read(const AnalysisGit *git, const char *const *argv, Bytes *out,
+                      Diag *reterr_diag);
+
+typedef struct AnalysisRepository {
+    char *root;   /* of the work tree, or the bare repository; absolute */
+    char *prefix; /* "" or "src/io/" */
+    char *common; /* the folder that all work trees share; absolute */
+    bool is_bare;
+    bool is_shallow;
+    bool has_work_tree;
+    char head[72]; /* commit id of rev; empty: no commit yet */
+} AnalysisRepository;
+
+#define ANALYSIS_REPOSITORY_NULL ((AnalysisRepository){.root = NULL})
+
+/* rev NULL: HEAD, which need not be there. 0, a negative errno, ANALYSIS_E_*. */
+int analysis_repository_init(AnalysisRepository *repository, const AnalysisGit *git,
+                             const char *rev, Diag *reterr_diag);
+void analysis_repository_deinit(AnalysisRepository *repository);
+
+/* ---- what is kept (analysis_kept.c) ---- */
+
+/* Its file in the state folder: kind and the hash of key. Gives *ret (mem_free). 0, -ENOMEM,
+ * -ENOENT: there is no such folder. state may be NULL. */
+int analysis_kept_path(char **ret, const char *state, const char *kind, Span key);
+
+/* 128 bits, the same at every run. */
+void analysis_hash(Span content, uint8_t ret[16]);
+
+/* ---- files (analysis_files.c, analysis_ignore.c) ---- */
+
+typedef enum AnalysisState {
+    ANALYSIS_TO_DO,
+    ANALYSIS_KNOWN,    /* `what` is from the cache */
+    ANALYSIS_MEASURED, /* `what` is new */
+    ANALYSIS_NOT_OURS, /* of another language, as its content shows */
+} AnalysisState;
+
+/* A file to measure. */
+typedef struct AnalysisFound {
+    Span path; /* in the folder; NUL-terminated */
+    uint64_t size;
+    ComplexityStamp stamp; /* zero: nothing is kept of it */
+    AnalysisState state;
+    bool has_hash;
+    bool is_fleeting; /* `what` must not be kept */
+    uint8_t hash[16];
+    ComplexityCached what;
+} AnalysisFound;
+
+/* What excludes files, from the top of the work tree down. */
+typedef struct AnalysisIgnore {
+    IgnoreRules *rules; /* NULL: nothing is ignored */
+    Bytes path;         /* of the folder in the work tree ("" or "src/"), and scratch behind it */
+    size_t n_prefix;
+    Bytes text; /* scratch */
+} AnalysisIgnore;
+
+/* 0, -ENOMEM, ANALYSIS_E_CANCELLED. */
+int analysis_ignore_init(AnalysisIgnore *ignore, const AnalysisPlace *place,
+                         const atomic_bool *cancel);
+void analysis_ignore_deinit(AnalysisIgnore *ignore);
+
+/* Enters a folder ("" or "src/") that has a .gitignore. *ret_pushed: ignore_rules_pop when leaving
+ * it. 0, -ENOMEM. */
+int analysis_ignore_enter(AnalysisIgnore *ignore, IoFolder *folder, Span path, bool *ret_pushed);
+int analysis_ignore_match(AnalysisIgnore *ignore, Span path, bool is_folder, bool *ret);
+
+typedef struct AnalysisWalk {
+    const AnalysisFiles *files;
+    const AnalysisPlace *place;
+    AnalysisWatch *watch;
+    ComplexityReport *report; /* gets what is skipped */
+    Arena arena;              /* of the paths */
+    AnalysisFound *found;
+    size_t n;
+    size_t cap;
+} AnalysisWalk;
+
+void analysis_walk_init(AnalysisWalk *walk, const AnalysisFiles *files, const AnalysisPlace *place,
+                        AnalysisWatch *watch, ComplexityReport *report);
+void analysis_walk_deinit(AnalysisWalk *walk);
+
+/* Finds all files of the place. 0, a negative errno, ANALYSIS_E_CANCELLED, ANALYSIS_E_PATH. */
+int analysis_walk_run(AnalysisWalk *walk, Diag *reterr_diag);
+
+/* Is a file asked for, by its name? If not, why; or it is silent: nobody would have expected it. */
+typedef struct AnalysisVerdict {
+    bool is_wanted;
+    bool is_silent;
+    ComplexitySkip reason;
+    char detail[96];
+} AnalysisVerdict;
+
+AnalysisVerdict analysis_judge(const AnalysisFiles *files, Span path);
+
+/* Of a kind that is not measured. */
+ComplexitySkip analysis_skip_reason(ToolkitKind kind);
+
+/* Adds a file. 0, -ENOMEM. */
+int analysis_walk_add(AnalysisWalk *walk, Span path, const IoFolderStamp *stamp);
+
+/* ---- measuring (analysis_crew.c) ---- */
+
+/* Measures a text that was read, into arena. Used by one thread at a time. */
+typedef struct AnalysisMeter {
+    ComplexityMeter *meter;
+    Arena arena;
+    Bytes text;
+} AnalysisMeter;
+
+int analysis_meter_init(AnalysisMeter *meter);
+void analysis_meter_deinit(AnalysisMeter *meter);
+
+/* *ret_is_ours false: it is of no language that is asked for. *ret_is_fleeting: it may be otherwise
+ * next time. 0, -ENOMEM, ANALYSIS_E_CANCELLED. */
+int analysis_measure(AnalysisMeter *meter, const AnalysisFiles *files, const AnalysisWatch *watch,
+                     bool increments, Span path, Span text, ComplexityCached *ret,
+                     bool *ret_is_ours, bool *ret_is_fleeting);
+
+/* Threads for so many pieces of work. */
+size_t analysis_threads(const AnalysisFiles *files, size_t n_work);
+
+/* Measures what is to be done, looks into the cache (may be NULL) first and puts it there after,
+ * and adds all to the walk's report. has_kept: the cache was read from a file. 0, a negative errno,
+ * ANALYSIS_E_CANCELLED. */
+int analysis_crew_run(AnalysisWalk *walk, ComplexityCache *cache, bool has_kept);
+
+/* ---- since a revision (analysis_since.c) ---- */
+
+/* Finds what has changed, measures both states and adds them to walk->report and before. 0, a
+ * negative errno, ANALYSIS_E_*. */
+int analysis_since(AnalysisWalk *walk, ComplexityReport *before, Diag *reterr_diag);

@@ -1,0 +1,553 @@
+/* Which files the analyser measures, and what it keeps of them. */
+/* nftw */
+#define _XOPEN_SOURCE 700
+
+#include "unit/providers/analysis_rig.h"
+
+#include <time.h>
+
+#include "io/work.h"
+#include "support/oom_sweep.h"
+
+#define SIMPLE "int f(int a) { return a; }\n"
+#define BRANCH "int f(int a) { if (a) { return 1; } return 2; }\n"
+
+static AnalysisFiles of(const Rig *rig)
+{
+    return (AnalysisFiles){.path = rig->project, .state = rig->state, .threads = 1};
+}
+
+/* ---- which files ---- */
+
+static void what_is_left_out_is_listed_with_its_reason(void **state)
+{
+    Rig *rig = *state;
+    char link[512];
+    AnalysisFiles files = of(rig);
+
+    rig_put(rig, "a.c", SIMPLE);
+    rig_put(rig, "sub/b.py", "def g():\n    pass\n");
+    rig_put(rig, "README.md", "# words\n");
+    rig_put(rig, "LICENSE", "words\n");
+    rig_put(rig, "tool", "#!/usr/bin/env python3\ndef h(x):\n    return x\n");
+    rig_put(rig, "node_modules/x/index.js", "function x() {}\n");
+    rig_put(rig, "gen.pb.go", "package p\n");
+    rig_put(rig, "app.min.js", "function x(){}\n");
+    rig_put(rig, "made.c", "/* @generated */\nint g(void) { return 0; }\n");
+    rig_put(rig, ".gitignore", "ignored.c\nout/\n");
+    rig_put(rig, "ignored.c", SIMPLE);
+    rig_put(rig, "out/x.c", SIMPLE);
+    rig_path(rig, "link.c", link);
+    assert_int_equal(symlink("a.c", link), 0);
+    rig_path(rig, "elsewhere", link);
+    assert_int_equal(symlink("/usr", link), 0);
+    assert_int_equal(rig_complexity(rig, &files), 0);
+
+    assert_int_equal(rig->report.n_files, 3);
+    assert_non_null(rig_file(rig, "a.c"));
+    assert_non_null(rig_file(rig, "sub/b.py"));
+    assert_non_null(rig_file(rig, "tool"));
+    rig_assert_skipped(rig, "node_modules/", "vendored");
+    rig_assert_skipped(rig, "gen.pb.go", "generated");
+    rig_assert_skipped(rig, "app.min.js", "minified");
+    rig_assert_skipped(rig, "made.c", "generated");
+    rig_assert_skipped(rig, "ignored.c", "ignored");
+    rig_assert_skipped(rig, "out/", "ignored");
+    rig_assert_skipped(rig, "link.c", "link");
+    rig_assert_skipped(rig, "elsewhere", "link");
+    assert_int_equal(rig->report.n_skipped, 8);
+    assert_int_equal(atomic_load(&rig->watch.done), atomic_load(&rig->watch.total));
+
+    files.all = true;
+    files.no_ignore = true;
+    assert_int_equal(rig_complexity(rig, &files), 0);
+    assert_int_equal(rig->report.n_files, 9);
+    assert_int_equal(rig->report.n_skipped, 2); /* links */
+}
+
+static void globs_and_toolchains_choose(void **state)
+{
+    Rig *rig = *state;
+    AnalysisFiles files = of(rig);
+    const Span include[] = {SPAN_INIT("src/**")};
+    const Span exclude[] = {SPAN_INIT("src/old")};
+
+    rig_put(rig, "a.c", SIMPLE);
+    rig_put(rig, "src/b.c", SIMPLE);
+    rig_put(rig, "src/old/c.c", SIMPLE);
+    rig_put(rig, "src/d.py", "def g():\n    pass\n");
+    files.include = include;
+    files.n_include = 1;
+    files.exclude = exclude;
+    files.n_exclude = 1;
+    assert_int_equal(rig_complexity(rig, &files), 0);
+    assert_int_equal(rig->report.n_files, 2);
+    rig_assert_skipped(rig, "src/old/", "excluded");
+    files.toolchain = SPAN("python-uv");
+    assert_int_equal(rig_complexity(rig, &files), 0);
+    assert_int_equal(rig->report.n_files, 1);
+    assert_non_null(rig_file(rig, "src/d.py"));
+}
+
+static void rules_above_the_folder_count(void **state)
+{
+    Rig *rig = *state;
+    char sub[512];
+    AnalysisFiles files = of(rig);
+
+    if (rig_try_git("/tmp", "--version") != 0) {
+        skip();
+    }
+    rig_init_repository(rig);
+    rig_put(rig, ".gitignore", "*.gen.c\n/src/lib/x.c\n");
+    rig_put(rig, "src/.gitignore", "!keep.gen.c\n");
+    rig_put(rig, ".git/info/exclude", "private.c\n");
+    rig_put(rig, "src/lib/x.c", SIMPLE);
+    rig_put(rig, "src/lib/y.c", SIMPLE);
+    rig_put(rig, "src/lib/z.gen.c", SIMPLE);
+    rig_put(rig, "src/lib/keep.gen.c", SIMPLE);
+    rig_put(rig, "src/lib/private.c", SIMPLE);
+    rig_path(rig, "src/lib", sub);
+    files.path = sub;
+    assert_int_equal(rig_complexity(rig, &files), 0);
+    assert_int_equal(rig->report.n_files, 2);
+    assert_non_null(rig_file(rig, "y.c"));
+    assert_non_null(rig_file(rig, "keep.gen.c"));
+    rig_assert_skipped(rig, "x.c", "ignored");
+    rig_assert_skipped(rig, "z.gen.c", "ignored");
+    rig_assert_skipped(rig, "private.c", "ignored");
+}
+
+static void a_users_own_rules_count_in_a_work_tree(void **state)
+{
+    Rig *rig = *state;
+    char other[512];
+    AnalysisFiles files = of(rig);
+
+    if (rig_try_git("/tmp", "--version") != 0) {
+        skip();
+    }
+    rig_init_repository(rig);
+    rig_put(rig, "a.c", SIMPLE);
+    rig_put(rig, "mine.c", SIMPLE);
+    rig_put(rig, "theirs.c", SIMPLE);
+    assert_int_equal(io_tree_write(rig->folder, "git/ignore", SPAN("mine.c\n"), false, true, NULL),
+                     0);
+    rig_commit(rig, "one");
+    assert_int_equal(rig_complexity(rig, &files), 0);
+    assert_int_equal(rig->report.n_files, 2);
+    rig_assert_skipped(rig, "mine.c", "ignored");
+
+    rig_put(rig, ".git/own", "theirs.c\n");
+    rig_git(rig, "config core.excludesFile .git/own");
+    assert_int_equal(rig_complexity(rig, &files), 0);
+    rig_assert_skipped(rig, "theirs.c", "ignored");
+
+    /* A further work tree has the repository's exclude file, too. */
+    rig_git(rig, "config --unset core.excludesFile");
+    rig_put(rig, ".git/info/exclude", "theirs.c\n");
+    rig_git(rig, "worktree add -q ../other");
+    (void)snprintf(other, sizeof(other), "%s/other", rig->folder);
+    files.path = other;
+    assert_int_equal(rig_complexity(rig, &files), 0);
+    assert_int_equal(rig->report.n_files, 1);
+    rig_assert_skipped(rig, "theirs.c", "ignored");
+}
+
+static void a_file_that_is_named_is_measured_whatever_it_is(void **state)
+{
+    Rig *rig = *state;
+    char path[512];
+    AnalysisFiles files = of(rig);
+
+    rig_put(rig, "vendor/made.c", "/* @generated */\nint g(void) { return 0; }\n");
+    rig_put(rig, ".gitignore", "*\n");
+    rig_path(rig, "vendor/made.c", path);
+    files.path = path;
+    assert_int_equal(rig_complexity(rig, &files), 0);
+    assert_int_equal(rig->report.n_files, 1);
+    assert_non_null(rig_file(rig, "made.c"));
+}
+
+static void a_large_file_of_no_language_is_no_matter(void **state)
+{
+    Rig *rig = *state;
+    char path[512];
+    AnalysisFiles files = of(rig);
+    int fd;
+
+    for (int i = 0; i < 2; i++) {
+        rig_path(rig, i == 0 ? "image" : "large.c", path);
+        fd = open(path, O_WRONLY | O_CREAT, 0600);
+        assert_true(fd >= 0);
+        assert_int_equal(ftruncate(fd, (off_t)COMPLEXITY_FILE_BYTES + 1), 0);
+        assert_int_equal(close(fd), 0);
+    }
+    assert_int_equal(rig_complexity(rig, &files), 0);
+    assert_int_equal(rig->report.n_skipped, 1);
+    rig_assert_skipped(rig, "large.c", "too-large");
+}
+
+static void what_cannot_be_is_said(void **state)
+{
+    Rig *rig = *state;
+    AnalysisFiles files = of(rig);
+
+    files.path = "/nowhere/at/all";
+    assert_int_equal(rig_complexity(rig, &files), ANALYSIS_E_PATH);
+    assert_string_equal(rig->diag.message,
+                        "Not found: there is no file or folder at /nowhere/at/all");
+    files = of(rig);
+    files.toolchain = SPAN("cobol");
+    assert_int_equal(rig_complexity(rig, &files), ANALYSIS_E_OPTION);
+    assert_string_equal(rig->diag.field, "toolchain");
+}
+
+/* ---- what is kept ---- */
+
+static uint32_t cyclomatic_of(const Rig *rig, const char *path)
+{
+    const ComplexityFileRow *row = rig_file(rig, path);
+
+    assert_non_null(row);
+    return row->max_cyclomatic;
+}
+
+static void a_file_with_the_same_stamp_is_not_read_again(void **state)
+{
+    Rig *rig = *state;
+    AnalysisFiles files = of(rig);
+
+    rig_put(rig, "a.c", "int f(int a) { return a; } /* and room */\n");
+    rig_age(rig, "a.c", 1000000);
+    assert_int_equal(rig_complexity(rig, &files), 0);
+    assert_int_equal(cyclomatic_of(rig, "a.c"), 1);
+    rig_overwrite(rig, "a.c", "int f(int a) { if (a) { a = 2; } return a;");
+    rig_age(rig, "a.c", 1000000);
+    assert_int_equal(rig_complexity(rig, &files), 0);
+    assert_int_equal(cyclomatic_of(rig, "a.c"), 1);
+    files.no_cache = true;
+    assert_int_equal(rig_complexity(rig, &files), 0);
+    assert_int_equal(cyclomatic_of(rig, "a.c"), 2);
+    files.no_cache = false;
+    rig_age(rig, "a.c", 1000001);
+    assert_int_equal(rig_complexity(rig, &files), 0);
+    assert_int_equal(cyclomatic_of(rig, "a.c"), 2);
+}
+
+/* It may change twice between two ticks of the file system's clock. */
+static void a_young_file_is_always_read(void **state)
+{
+    Rig *rig = *state;
+    AnalysisFiles files = of(rig);
+    time_t soon = time(NULL) + 60;
+
+    rig_put(rig, "a.c", "int f(int a) { return a; } /* and room */\n");
+    rig_age(rig, "a.c", soon);
+    assert_int_equal(rig_complexity(rig, &files), 0);
+    rig_overwrite(rig, "a.c", "int f(int a) { if (a) { a = 2; } return a;");
+    rig_age(rig, "a.c", soon);
+    assert_int_equal(rig_complexity(rig, &files), 0);
+    assert_int_equal(cyclomatic_of(rig, "a.c"), 2);
+}
+
+static void a_part_of_the_project_leaves_the_rest_in_the_cache(void **state)
+{
+    Rig *rig = *state;
+    AnalysisFiles files = of(rig);
+
+    rig_put(rig, "a.c", "int f(int a) { return a; } /* and room */\n");
+    rig_put(rig, "b.py", "def g():\n    pass\n");
+    rig_age(rig, "a.c", 1000000);
+    assert_int_equal(rig_complexity(rig, &files), 0);
+    rig_put(rig, "b.py", "def g(x):\n    return x\n");
+    files.toolchain = SPAN("python");
+    assert_int_equal(rig_complexity(rig, &files), 0);
+    rig_overwrite(rig, "a.c", "int f(int a) { if (a) { a = 2; } return a;");
+    rig_age(rig, "a.c", 1000000);
+    files.toolchain = SPAN_NULL;
+    assert_int_equal(rig_complexity(rig, &files), 0);
+    assert_int_equal(cyclomatic_of(rig, "a.c"), 1);
+}
+
+static int damage_one(const char *path, const struct stat *info, int type, struct FTW *at)
+{
+    int fd;
+
+    (void)info;
+    (void)at;
+    if (type != FTW_F) {
+        return 0;
+    }
+    fd = open(path, O_WRONLY);
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, "damaged", 7, 40), 7);
+    return close(fd);
+}
+
+static void a_damaged_cache_is_none(void **state)
+{
+    Rig *rig = *state;
+    AnalysisFiles files = of(rig);
+
+    rig_put(rig, "a.c", BRANCH);
+    rig_age(rig, "a.c", 1000000);
+    assert_int_equal(rig_complexity(rig, &files), 0);
+    assert_int_equal(nftw(rig->state, damage_one, 8, FTW_PHYS), 0);
+    assert_int_equal(rig_complexity(rig, &files), 0);
+    assert_int_equal(cyclomatic_of(rig, "a.c"), 2);
+    /* And a state folder that cannot be is no reason to fail. */
+    files.state = "/proc/nowhere";
+    assert_int_equal(rig_complexity(rig, &files), 0);
+}
+
+static void increments_are_measured_though_the_cache_has_none(void **state)
+{
+    Rig *rig = *state;
+    AnalysisFiles files = of(rig);
+    ComplexityReportOptions options = rig_options;
+
+    rig_put(rig, "a.c", BRANCH);
+    rig_age(rig, "a.c", 1000000);
+    assert_int_equal(rig_complexity(rig, &files), 0);
+    options.increments = true;
+    complexity_report_deinit(&rig->report);
+    complexity_report_init(&rig->report, &options);
+    assert_int_equal(analysis_complexity(&files, &rig->watch, &rig->report, NULL, NULL), 0);
+    assert_int_equal(rig->report.functions[0].function->n_increments, 1);
+}
+
+/* ---- threads ---- */
+
+static void put_many(const Rig *rig, int n)
+{
+    char path[64];
+
+    for (int i = 0; i < n; i++) {
+        (void)snprintf(path, sizeof(path), "d%d/f%d.c", i % 7, i);
+        rig_put(rig, path, i % 3 == 0 ? BRANCH : SIMPLE SIMPLE "\n/* more */\n");
+    }
+}
+
+static void any_number_of_threads_says_the_same(void **state)
+{
+    Rig *rig = *state;
+    AnalysisFiles files = of(rig);
+    Bytes texts[2];
+
+    put_many(rig, 3000);
+    files.no_cache = true;
+    for (size_t i = 0; i < 2; i++) {
+        bytes_init(&texts[i], RIG_BYTES);
+        files.threads = i == 0 ? 1 : 5;
+        assert_int_equal(rig_complexity(rig, &files), 0);
+        assert_int_equal(rig->report.n_files, 3000);
+        assert_int_equal(complexity_report_write(&rig->report, COMPLEXITY_JSON, &texts[i]), 0);
+    }
+    assert_true(span_equals(bytes_span(&texts[0]), bytes_span(&texts[1])));
+    bytes_deinit(&texts[0]);
+    bytes_deinit(&texts[1]);
+}
+
+/* Cancels when the job has begun with its files. */
+static void cancel_or_run(void *context, size_t i)
+{
+    Rig *rig = context;
+    AnalysisFiles files = of(rig);
+
+    files.no_cache = true;
+    files.threads = 2;
+    if (i == 1) {
+        assert_int_equal(rig_complexity(rig, &files), ANALYSIS_E_CANCELLED);
+        atomic_store(&rig->watch.total, SIZE_MAX);
+        return;
+    }
+    while (atomic_load(&rig->watch.total) == 0) {
+        (void)usleep(100);
+    }
+    atomic_store(&rig->watch.cancel, true);
+}
+
+static void a_job_can_be_stopped_before_and_in_the_middle(void **state)
+{
+    Rig *rig = *state;
+    AnalysisFiles files = of(rig);
+
+    put_many(rig, 2000);
+    io_work_fan(2, cancel_or_run, rig);
+    assert_int_equal(rig_complexity(rig, &files), ANALYSIS_E_CANCELLED);
+}
+
+/* ---- since ---- */
+
+static void assert_changes(const Rig *rig, size_t added, size_t removed, size_t worse,
+                           size_t better)
+{
+    ComplexityDelta delta = COMPLEXITY_DELTA_NULL;
+
+    assert_int_equal(complexity_delta_init(&delta, &rig->before, &rig->report), 0);
+    assert_int_equal(delta.n_of[COMPLEXITY_ADDED], added);
+    assert_int_equal(delta.n_of[COMPLEXITY_REMOVED], removed);
+    assert_int_equal(delta.n_of[COMPLEXITY_WORSE], worse);
+    assert_int_equal(delta.n_of[COMPLEXITY_BETTER], better);
+    complexity_delta_deinit(&delta);
+}
+
+static void changes_since_a_revision_are_told_by_function(void **state)
+{
+    Rig *rig = *state;
+    AnalysisFiles files = of(rig);
+    char sub[512];
+
+    if (rig_try_git("/tmp", "--version") != 0) {
+        skip();
+    }
+    rig_init_repository(rig);
+    rig_put(rig, "top.c", SIMPLE);
+    rig_put(rig, "src/worse.c", SIMPLE);
+    rig_put(rig, "src/better.c", BRANCH);
+    rig_put(rig, "src/gone.c", SIMPLE);
+    rig_put(rig, "src/same.c", SIMPLE);
+    rig_put(rig, "src/oldname.c", "int one(int a) { return a; }\nint two(void) { return 2; }\n");
+    rig_put(rig, "src/notes.md", "x\n");
+    rig_commit(rig, "one");
+    rig_put(rig, "top.c", BRANCH);
+    rig_put(rig, "src/worse.c", BRANCH);
+    rig_put(rig, "src/better.c", SIMPLE);
+    rig_path(rig, "src/gone.c", sub);
+    assert_int_equal(unlink(sub), 0);
+    rig_git(rig, "mv src/oldname.c src/new.c");
+    rig_put(rig, "src/notes.md", "y\n");
+    rig_put(rig, "src/untracked.c", SIMPLE SIMPLE);
+    rig_path(rig, "src", sub);
+    files.path = sub;
+    files.since = "HEAD";
+    assert_int_equal(rig_complexity(rig, &files), 0);
+    assert_changes(rig, 2, 1, 1, 1);
+    assert_null(rig_file(rig, "same.c"));
+    assert_non_null(rig_file(rig, "new.c"));
+    assert_int_equal(atomic_load(&rig->watch.done), atomic_load(&rig->watch.total));
+
+    /* All of the work tree, in pieces for several threads. */
+    files = of(rig);
+    files.since = "HEAD";
+    files.threads = 3;
+    assert_int_equal(rig_complexity(rig, &files), 0);
+    assert_changes(rig, 2, 1, 2, 1);
+}
+
+static void a_revision_that_is_not_there_is_said(void **state)
+{
+    Rig *rig = *state;
+    AnalysisFiles files = of(rig);
+
+    if (rig_try_git("/tmp", "--version") != 0) {
+        skip();
+    }
+    rig_put(rig, "a.c", SIMPLE);
+    files.since = "HEAD";
+    assert_int_equal(rig_complexity(rig, &files), ANALYSIS_E_GIT);
+    assert_string_equal(rig->diag.field, "repository");
+    rig_init_repository(rig);
+    rig_commit(rig, "one");
+    files.since = "nothing";
+    assert_int_equal(rig_complexity(rig, &files), ANALYSIS_E_GIT);
+    assert_string_equal(rig->diag.message, "unknown revision 'nothing'");
+    assert_string_equal(rig->diag.field, "revision");
+    files.since = "--output=/tmp/x";
+    assert_int_equal(rig_complexity(rig, &files), ANALYSIS_E_GIT);
+    files.since = "HEAD";
+    assert_int_equal(rig_complexity(rig, &files), 0);
+    assert_int_equal(rig->report.n_files, 0);
+}
+
+static void many_old_states_are_read_by_several_children(void **state)
+{
+    Rig *rig = *state;
+    AnalysisFiles files = of(rig);
+
+    if (rig_try_git("/tmp", "--version") != 0) {
+        skip();
+    }
+    rig_init_repository(rig);
+    put_many(rig, 100);
+    rig_commit(rig, "one");
+    for (int i = 0; i < 100; i++) {
+        char path[64];
+
+        (void)snprintf(path, sizeof(path), "d%d/f%d.c", i % 7, i);
+        rig_put(rig, path, "int f(int a) { while (a) { if (a > 2) { a--; } } return a; }\n");
+    }
+    files.since = "HEAD";
+    files.threads = 4;
+    assert_int_equal(rig_complexity(rig, &files), 0);
+    assert_int_equal(rig->report.n_files, 100);
+    assert_int_equal(rig->before.n_files, 100);
+    assert_int_equal(rig->before.summary.total_functions, 34 + 66 * 2);
+}
+
+/* ---- memory ---- */
+
+static int measure_once(void *context)
+{
+    Rig *rig = context;
+    AnalysisFiles files = of(rig);
+    int r;
+
+    files.no_cache = true;
+    r = rig_complexity(rig, &files);
+    assert_true(r != 0 || rig->report.n_files == 2);
+    complexity_report_deinit(&rig->report);
+    complexity_report_deinit(&rig->before);
+    return r;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    Rig *rig = *state;
+
+    rig_put(rig, "a.c", BRANCH);
+    rig_put(rig, "sub/b.c", SIMPLE);
+    rig_put(rig, "sub/.gitignore", "x.c\n");
+    rig_put(rig, "sub/x.c", SIMPLE);
+    rig_put(rig, "vendor/x.c", SIMPLE);
+    test_oom_sweep(measure_once, rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_is_left_out_is_listed_with_its_reason, rig_setup,
+                                        rig_teardown),
+        cmocka_unit_test_setup_teardown(globs_and_toolchains_choose, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(rules_above_the_folder_count, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(a_users_own_rules_count_in_a_work_tree, rig_setup,
+                                        rig_teardown),
+        cmocka_unit_test_setup_teardown(a_file_that_is_named_is_measured_whatever_it_is, rig_setup,
+                                        rig_teardown),
+        cmocka_unit_test_setup_teardown(a_large_file_of_no_language_is_no_matter, rig_setup,
+                                        rig_teardown),
+        cmocka_unit_test_setup_teardown(what_cannot_be_is_said, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(a_file_with_the_same_stamp_is_not_read_again, rig_setup,
+                                        rig_teardown),
+        cmocka_unit_test_setup_teardown(a_young_file_is_always_read, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(a_part_of_the_project_leaves_the_rest_in_the_cache,
+                                        rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(a_damaged_cache_is_none, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(increments_are_measured_though_the_cache_has_none,
+                                        rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(any_number_of_threads_says_the_same, rig_setup,
+                                        rig_teardown),
+        cmocka_unit_test_setup_teardown(a_job_can_be_stopped_before_and_in_the_middle, rig_setup,
+                                        rig_teardown),
+        cmocka_unit_test_setup_teardown(changes_since_a_revision_are_told_by_function, rig_setup,
+                                        rig_teardown),
+        cmocka_unit_test_setup_teardown(a_revision_that_is_not_there_is_said, rig_setup,
+                                        rig_teardown),
+        cmocka_unit_test_setup_teardown(many_old_states_are_read_by_several_children, rig_setup,
+                                        rig_teardown),
+        cmocka_unit_test_setup_teardown(every_allocation_may_fail, rig_setup, rig_teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,523 @@
+/* The analyser's tools: arguments, answers, errors; jobs that wait, tell of themselves, and are
+ * taken back. */
+/* nftw */
+#define _XOPEN_SOURCE 700
+
+#include "unit/providers/analysis_rig.h"
+
+#include "base/clock.h"
+#include "io/loop.h"
+#include "providers/analysis_tools.h"
+#include "router/router.h"
+
+#define MAX_CALLS 8
+
+/* One who asks. */
+typedef struct Asker {
+    Call call; /* first: the door gets a Call */
+    struct Desk *desk;
+    int n_finished;
+    int n_progress;
+    bool is_taken_back;
+    double progress;
+    double total;
+    CallResultKind kind;
+    CallError error;
+    int wire_code;
+    bool is_error;
+    char *text; /* content, or the message of an error; malloc, as the next two */
+    char *json; /* structured content, or data */
+    char *beside;
+} Asker;
+
+typedef struct Desk {
+    Rig *rig;
+    IoLoop *loop;
+    Router *router;
+    AnalysisTools *tools;
+    Arena arena;
+    Asker askers[MAX_CALLS];
+    size_t n_open; /* calls that the loop is run for */
+    bool cancels_at_progress;
+    JsonValue structured;
+} Desk;
+
+static char *copy_of(const Span *pieces, size_t n)
+{
+    Bytes all;
+    char *text;
+
+    bytes_init(&all, RIG_BYTES);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(bytes_append_span(&all, pieces[i]), 0);
+    }
+    text = malloc(all.n + 1);
+    assert_non_null(text);
+    if (all.n > 0) {
+        memcpy(text, all.data, all.n);
+    }
+    text[all.n] = '\0';
+    bytes_deinit(&all);
+    return text;
+}
+
+static void forget(Asker *asker)
+{
+    free(asker->text);
+    free(asker->json);
+    free(asker->beside);
+    asker->text = NULL;
+    asker->json = NULL;
+    asker->beside = NULL;
+}
+
+static void close_one(Desk *desk)
+{
+    desk->n_open--;
+    if (desk->n_open == 0) {
+        io_loop_stop(desk->loop);
+    }
+}
+
+static void on_finish(Call *call, const CallResult *result)
+{
+    Asker *asker = (Asker *)call;
+    bool is_error = result->kind == CALL_RESULT_ERROR;
+
+    forget(asker);
+    asker->n_finished++;
+    asker->kind = result->kind;
+    asker->error = result->error;
+    asker->wire_code = result->wire_code;
+    asker->is_error = result->is_error;
+    asker->text =
+        is_error ? copy_of(&result->message, 1) : copy_of(result->pieces, result->n_pieces);
+    asker->json = copy_of(is_error ? &result->data : &result->structured, 1);
+    asker->beside = copy_of(&result->beside, 1);
+    close_one(asker->desk);
+}
+
+static void on_progress(Call *call, const CallProgress *progress)
+{
+    Asker *asker = (Asker *)call;
+
+    assert_true(asker->n_progress == 0 || progress->progress > asker->progress);
+    assert_true(progress->message.n > 0);
+    asker->n_progress++;
+    asker->progress = progress->progress;
+    asker->total = progress->total;
+    if (asker->desk->cancels_at_progress) {
+        asker->desk->cancels_at_progress = false;
+        asker->is_taken_back = true;
+        router_cancel(asker->desk->router, call);
+        close_one(asker->desk);
+    }
+}
+
+static const CallDoor door = {.finish = on_finish, .progress = on_progress};
+
+static int desk_open(Desk *desk)
+{
+    int r = io_loop_new(&desk->loop);
+
+    r = r != 0 ? r : router_new(&desk->router, NULL, (HashSeed){1, 2});
+    return r != 0 ? r
+                  : analysis_tools_new(&desk->tools,
+                                       &(AnalysisToolsConfig){.router = desk->router,
+                                                              .loop = desk->loop,
+                                                              .state = desk->rig->state,
+                                                              .version = "1.2.3"},
+                                       NULL);
+}
+
+static void desk_close(Desk *desk)
+{
+    desk->tools = analysis_tools_free(desk->tools);
+    desk->router = router_free(desk->router);
+    if (desk->loop != NULL) {
+        (void)io_loop_run(desk->loop); /* jobs that still run end there */
+    }
+    desk->loop = io_loop_free(desk->loop);
+}
+
+static int64_t now_ms(void *context)
+{
+    (void)context;
+    return clock_monotonic_ms();
+}
+
+static int setup(void **state)
+{
+    Desk *desk = calloc(1, sizeof(*desk));
+
+    assert_non_null(desk);
+    (void)rig_setup((void **)&desk->rig);
+    arena_init(&desk->arena, RIG_BYTES);
+    for (size_t i = 0; i < MAX_CALLS; i++) {
+        call_init(&desk->askers[i].call);
+        desk->askers[i].desk = desk;
+    }
+    assert_int_equal(desk_open(desk), 0);
+    router_set_clock(desk->router, now_ms, NULL);
+    router_advance(desk->router, clock_monotonic_ms());
+    *state = desk;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    Desk *desk = *state;
+
+    desk_close(desk);
+    for (size_t i = 0; i < MAX_CALLS; i++) {
+        call_deinit(&desk->askers[i].call);
+        forget(&desk->askers[i]);
+    }
+    arena_deinit(&desk->arena);
+    (void)rig_teardown((void **)&desk->rig);
+    free(desk);
+    return 0;
+}
+
+/* Arguments may use ' for ", and @ for the project's folder. */
+static JsonValue arguments_of(Desk *desk, const char *text)
+{
+    Diag diag = DIAG_NULL;
+    JsonDoc doc;
+    Bytes json;
+    Span kept;
+
+    bytes_init(&json, RIG_BYTES);
+    for (const char *c = text; *c != '\0'; c++) {
+        assert_int_equal(*c == '@' ? bytes_append_span(&json, span_from_str(desk->rig->project))
+                                   : bytes_append_byte(&json, *c == '\'' ? '"' : *c),
+                         0);
+    }
+    kept = arena_copy(&desk->arena, bytes_span(&json));
+    bytes_deinit(&json);
+    if (json_parse(&doc, &desk->arena, kept.p, kept.n, NULL, &diag) != 0) {
+        fail_msg("%s: %s", diag.message, kept.p);
+    }
+    return json_root(&doc);
+}
+
+static void ask(Desk *desk, size_t i, const char *tool, const char *arguments)
+{
+    Call *call = &desk->askers[i].call;
+
+    call_reset(call);
+    call->door = &door;
+    call->verb = CALL_TOOL;
+    call->target = span_from_str(tool);
+    call->arguments = arguments_of(desk, arguments);
+    call->log_level = CALL_LOG_NONE;
+    call->wants_progress = true;
+    desk->askers[i].n_finished = 0;
+    desk->askers[i].n_progress = 0;
+    desk->n_open++;
+    router_dispatch(desk->router, NULL, call);
+}
+
+static void wait_for_all(Desk *desk)
+{
+    /* One that was answered at once has stopped a loop that did not run yet. */
+    while (desk->n_open > 0) {
+        assert_int_equal(io_loop_run(desk->loop), 0);
+    }
+}
+
+static Asker *answer_to(Desk *desk, const char *tool, const char *arguments)
+{
+    Asker *asker = &desk->askers[0];
+    JsonDoc doc;
+
+    ask(desk, 0, tool, arguments);
+    wait_for_all(desk);
+    desk->structured = JSON_VALUE_NULL;
+    if (asker->json[0] != '\0') {
+        assert_int_equal(
+            json_parse(&doc, &desk->arena, asker->json, strlen(asker->json), NULL, NULL), 0);
+        desk->structured = json_root(&doc);
+    }
+    return asker;
+}
+
+static void assert_at(const Desk *desk, const char *pointer, const char *json)
+{
+    JsonValue v;
+
+    if (json_pointer(desk->structured, span_from_str(pointer), &v) != 0) {
+        fail_msg("there is no %s in %s", pointer, desk->askers[0].json);
+    }
+    if (!span_equals(json_span(v), span_from_str(json))) {
+        fail_msg("%s is %.*s, not %s", pointer, (int)json_span(v).n, json_span(v).p, json);
+    }
+}
+
+static bool has(const Desk *desk, const char *pointer)
+{
+    JsonValue v;
+
+    return json_pointer(desk->structured, span_from_str(pointer), &v) == 0;
+}
+
+static void assert_says(const Asker *asker, const char *words)
+{
+    if (strstr(asker->text, words) == NULL) {
+        fail_msg("\"%s\" does not say \"%s\"", asker->text, words);
+    }
+}
+
+/* ---- complexity ---- */
+
+#define IF_TWICE "int f(int a) { if (a) { if (a > 1) { return 1; } } return 2; }\n"
+
+static void a_report_has_both_sets_of_names(void **state)
+{
+    Desk *desk = *state;
+    Asker *asker;
+
+    rig_put(desk->rig, "a.c", IF_TWICE);
+    rig_put(desk->rig, "b.c", "int f(int a) { return a; }\nint g(void) { return 0; }\n");
+    asker = answer_to(desk, "analyze_complexity",
+                      "{'project_path':'@','toolchain':'c','max_cyclomatic':2,'top_files':1}");
+    assert_int_equal(asker->kind, CALL_RESULT_TOOL);
+    assert_false(asker->is_error);
+    assert_at(desk, "/summary/total_functions", "3");
+    assert_at(desk, "/violations/0/value", "3");
+    assert_at(desk, "/violations/0/threshold", "2");
+    assert_at(desk, "/top_files/requested", "1");
+    assert_at(desk, "/top_files/returned", "1");
+    assert_at(desk, "/top_files/rankings/0/file", "\"a.c\"");
+    assert_at(desk, "/report/summary/total_functions", "3");
+    assert_at(desk, "/report/violations/0/value", "3");
+    assert_at(desk, "/toolchain", "\"c\"");
+    assert_at(desk, "/files_analyzed", "2");
+    assert_at(desk, "/format", "\"summary\"");
+    assert_says(asker, "{\"type\":\"text\",\"text\":\"# Top Files by Complexity");
+    assert_true(strncmp(asker->beside, "\"summary\":{", 11) == 0);
+    assert_int_equal(strlen(asker->beside), strlen(asker->json) - 2);
+    assert_false(has(desk, "/since"));
+}
+
+static void lists_are_cut_and_go_on_at_the_cursor(void **state)
+{
+    Desk *desk = *state;
+
+    for (int i = 0; i < 5; i++) {
+        char path[32];
+
+        (void)snprintf(path, sizeof(path), "f%d.c", i);
+        rig_put(desk->rig, path, IF_TWICE);
+    }
+    (void)answer_to(desk, "analyze_complexity", "{'project_path':'@','limit':2}");
+    assert_at(desk, "/files/1/path", "\"f1.c\"");
+    assert_false(has(desk, "/files/2"));
+    assert_at(desk, "/next_offset", "2");
+    assert_at(desk, "/next_cursor", "\"2\"");
+    (void)answer_to(desk, "analyze_complexity", "{'project_path':'@','limit':2,'cursor':'4'}");
+    assert_at(desk, "/files/0/path", "\"f4.c\"");
+    assert_false(has(desk, "/files/1"));
+    assert_false(has(desk, "/next_cursor"));
+    /* What other programs read is whole. */
+    assert_says(answer_to(desk, "analyze_complexity", "{'project_path':'@','format':'csv'}"),
+                "f4.c");
+    (void)answer_to(desk, "analyze_complexity", "{'project_path':'@','limit':2,'cursor':'x'}");
+    assert_int_equal(desk->askers[0].error, CALL_ERROR_INVALID_ARGUMENTS);
+}
+
+static void every_format_is_written(void **state)
+{
+    static const char *const formats[][2] = {
+        {"summary", "# Complexity Analysis Summary"},
+        {"full", "# Complexity"},
+        {"json", "{\\\"summary\\\":{"},
+        {"sarif", "\\\"version\\\": \\\"2.1.0\\\""},
+        {"csv", "a.c,"},
+        {"checkstyle", "<checkstyle"},
+        {"markdown", "|"},
+    };
+    Desk *desk = *state;
+
+    rig_put(desk->rig, "a.c", IF_TWICE);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(formats); i++) {
+        char arguments[128];
+
+        (void)snprintf(arguments, sizeof(arguments), "{'project_path':'@','format':'%s'}",
+                       formats[i][0]);
+        assert_says(answer_to(desk, "analyze_complexity", arguments), formats[i][1]);
+        assert_at(desk, "/summary/total_functions", "1");
+    }
+    assert_says(answer_to(desk, "analyze_complexity", "{'project_path':'@','format':'sarif'}"),
+                "1.2.3");
+}
+
+static void errors_have_the_numbers_of_the_document(void **state)
+{
+    Desk *desk = *state;
+    const Asker *asker = answer_to(desk, "analyze_complexity", "{'project_path':'@/nowhere'}");
+
+    assert_int_equal(asker->kind, CALL_RESULT_ERROR);
+    assert_int_equal(asker->error, CALL_ERROR_OWN);
+    assert_int_equal(asker->wire_code, ANALYSIS_TOOLS_ERROR_NOT_FOUND);
+    assert_says(asker, "Not found: ");
+    assert_true(has(desk, "/path"));
+    asker = answer_to(desk, "analyze_complexity", "{'project_path':'@','toolchain':'cobol'}");
+    assert_int_equal(asker->error, CALL_ERROR_INVALID_ARGUMENTS);
+    assert_at(desk, "/0/path", "\"/toolchain\"");
+    asker = answer_to(desk, "analyze_complexity", "{'project_path':'a\\u0000b'}");
+    assert_int_equal(asker->error, CALL_ERROR_INVALID_ARGUMENTS);
+    asker = answer_to(desk, "analyze_complexity", "{}");
+    assert_int_equal(asker->error, CALL_ERROR_INVALID_ARGUMENTS);
+    asker = answer_to(desk, "analyze_complexity", "{'project_path':'@','max_cyclomatic':0}");
+    assert_int_equal(asker->error, CALL_ERROR_INVALID_ARGUMENTS);
+    asker = answer_to(desk, "analyze_code_churn", "{'project_path':'@','until':'soon'}");
+    assert_int_equal(asker->error, CALL_ERROR_INVALID_ARGUMENTS);
+    assert_at(desk, "/0/path", "\"/until\"");
+    if (rig_try_git("/tmp", "--version") == 0) {
+        asker = answer_to(desk, "analyze_code_churn", "{'project_path':'@'}");
+        assert_int_equal(asker->wire_code, ANALYSIS_TOOLS_ERROR_NOT_FOUND);
+        assert_says(asker, "No git repository found at ");
+        rig_init_repository(desk->rig);
+        asker = answer_to(desk, "analyze_code_churn", "{'project_path':'@','rev':'v9'}");
+        assert_int_equal(asker->error, CALL_ERROR_INVALID_ARGUMENTS);
+        assert_at(desk, "/0/path", "\"/rev\"");
+    }
+}
+
+/* ---- history ---- */
+
+static void churn_and_hotspots_are_told(void **state)
+{
+    Desk *desk = *state;
+    const Asker *asker;
+
+    if (rig_try_git("/tmp", "--version") != 0) {
+        skip();
+    }
+    rig_init_repository(desk->rig);
+    rig_put(desk->rig, "src/a.c", IF_TWICE);
+    rig_commit(desk->rig, "one");
+    rig_put(desk->rig, "src/a.c", IF_TWICE "int x;\n");
+    rig_commit(desk->rig, "two");
+    asker = answer_to(desk, "analyze_code_churn",
+                      "{'project_path':'@','format':'csv','directories':true,'co_changes':5}");
+    assert_says(asker, "file_path,commits,additions,deletions");
+    assert_at(desk, "/analysis/summary/total_commits", "2");
+    assert_at(desk, "/analysis/period_days", "30");
+    assert_at(desk, "/analysis/files/0/relative_path", "\"src/a.c\"");
+    assert_at(desk, "/analysis/files/0/additions", "2");
+    assert_true(has(desk, "/analysis/directories"));
+    assert_true(has(desk, "/analysis/co_changes"));
+    assert_at(desk, "/format", "\"csv\"");
+    (void)answer_to(desk, "analyze_code_churn", "{'project_path':'@','until':'1999-12-31'}");
+    assert_at(desk, "/analysis/summary/total_commits", "0");
+    asker = answer_to(desk, "analyze_hotspots", "{'project_path':'@/src'}");
+    assert_says(asker, "| 1 | a.c | 1.000 | 2 | 2 | 1 | 3 | 3 | 1 |");
+    assert_at(desk, "/hotspots/0/file", "\"a.c\"");
+    assert_at(desk, "/commits", "2");
+    (void)answer_to(desk, "analyze_complexity", "{'project_path':'@','since':'HEAD~1'}");
+    assert_at(desk, "/since/unchanged", "1");
+    assert_says(&desk->askers[0], "# Changes of Complexity");
+}
+
+/* ---- jobs ---- */
+
+/* Files that keep a thread busy for some seconds, unless it is stopped. */
+static void put_much(Desk *desk)
+{
+    Bytes text;
+
+    bytes_init(&text, RIG_BYTES);
+    while (text.n < (size_t)2 * 1024 * 1024) {
+        assert_int_equal(bytes_append_span(&text, SPAN(IF_TWICE)), 0);
+    }
+    assert_int_equal(bytes_append_byte(&text, '\0'), 0);
+    for (int i = 0; i < 8; i++) {
+        char path[32];
+
+        (void)snprintf(path, sizeof(path), "much%d.c", i);
+        rig_put(desk->rig, path, text.data);
+    }
+    bytes_deinit(&text);
+}
+
+#define MUCH "{'project_path':'@','no_cache':true,'limit':1}"
+
+static void more_calls_than_run_at_once_are_all_answered(void **state)
+{
+    Desk *desk = *state;
+
+    rig_put(desk->rig, "a.c", IF_TWICE);
+    for (size_t i = 0; i < MAX_CALLS; i++) {
+        ask(desk, i, "analyze_complexity", "{'project_path':'@'}");
+    }
+    wait_for_all(desk);
+    for (size_t i = 0; i < MAX_CALLS; i++) {
+        assert_int_equal(desk->askers[i].n_finished, 1);
+        assert_int_equal(desk->askers[i].kind, CALL_RESULT_TOOL);
+    }
+}
+
+static void jobs_tell_how_far_they_are_and_end_when_taken_back(void **state)
+{
+    Desk *desk = *state;
+    int64_t deadline_ms;
+
+    put_much(desk);
+    for (size_t i = 0; i < 4; i++) {
+        ask(desk, i, "analyze_complexity", MUCH);
+    }
+    /* One that waits, and, when it first tells of itself, one that runs. */
+    router_cancel(desk->router, &desk->askers[3].call);
+    deadline_ms = desk->askers[2].call.deadline_ms;
+    desk->cancels_at_progress = true;
+    desk->n_open = 1;
+    wait_for_all(desk);
+    assert_true(desk->askers[0].is_taken_back || desk->askers[1].is_taken_back);
+    assert_true(desk->askers[2].n_progress > 0);
+    assert_true(desk->askers[2].call.deadline_ms > deadline_ms);
+    assert_int_equal(desk->askers[3].n_progress + desk->askers[3].n_finished, 0);
+    /* The end of the tools is the end of the others; each call that was left is answered. */
+    desk->n_open = 2;
+    desk->tools = analysis_tools_free(desk->tools);
+    for (size_t i = 0; i < 3; i++) {
+        const Asker *asker = &desk->askers[i];
+
+        assert_int_equal(asker->n_finished, asker->is_taken_back ? 0 : 1);
+        assert_true(asker->is_taken_back || asker->error == CALL_ERROR_CANCELLED);
+    }
+}
+
+static void tools_are_there_once(void **state)
+{
+    Desk *desk = *state;
+    AnalysisTools *again = NULL;
+    Diag diag = DIAG_NULL;
+
+    assert_int_equal(router_count(desk->router, ROUTER_TOOL), 3);
+    assert_int_equal(
+        analysis_tools_new(
+            &again, &(AnalysisToolsConfig){.router = desk->router, .loop = desk->loop}, &diag),
+        ANALYSIS_TOOLS_E_EXISTS);
+    assert_non_null(strstr(diag.message, "analyze_complexity"));
+    assert_int_equal(router_count(desk->router, ROUTER_TOOL), 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_report_has_both_sets_of_names, setup, teardown),
+        cmocka_unit_test_setup_teardown(lists_are_cut_and_go_on_at_the_cursor, setup, teardown),
+        cmocka_unit_test_setup_teardown(every_format_is_written, setup, teardown),
+        cmocka_unit_test_setup_teardown(errors_have_the_numbers_of_the_document, setup, teardown),
+        cmocka_unit_test_setup_teardown(churn_and_hotspots_are_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(more_calls_than_run_at_once_are_all_answered, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(jobs_tell_how_far_they_are_and_end_when_taken_back, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(tools_are_there_once, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
