@@ -23,6 +23,13 @@ if(TOOLWIRE_HARDEN)
     target_compile_options(tw_flags INTERFACE -fstack-protector-strong $<${tw_is_program}:-fPIE>)
     target_compile_definitions(tw_flags INTERFACE $<$<NOT:$<CONFIG:Debug>>:_FORTIFY_SOURCE=2>)
     target_link_options(tw_flags INTERFACE $<${tw_is_program}:-pie> -Wl,-z,relro -Wl,-z,now)
+    # A position-independent program has its pointers put right at start: ten thousand with the grammars' tables, which
+    # the packed form lists in a few pages.
+    include(CheckLinkerFlag)
+    check_linker_flag(C -Wl,-z,pack-relative-relocs TOOLWIRE_CAN_PACK_RELOCATIONS)
+    if(TOOLWIRE_CAN_PACK_RELOCATIONS AND NOT WIN32)
+        target_link_options(tw_flags INTERFACE -Wl,-z,pack-relative-relocs)
+    endif()
 endif()
 
 # One list for compile and link: a sanitizer must be in both.
