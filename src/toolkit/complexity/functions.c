@@ -50,6 +50,7 @@ int complexity_function_open(Walk *walk, const WalkFrame *frame, bool has_row, S
         .chain = is_apart ? index : walk->functions[index - 1].chain,
         .start = walk->tally.place,
         .base_level = base_level,
+        .is_fixed = frame->is_reset,
         .base_depth = frame->depth,
         .n_undo = walk->tally.n_undo,
         .n_errors = walk->n_errors - walk->n_semicolons,
@@ -142,7 +143,9 @@ static void function_merge(Walk *walk, const WalkFunction *inner)
         outer->modified += inner->modified - 1;
     }
     outer->cognitive += inner->cognitive + inner->n_structures * inner->base_level;
-    outer->n_structures += inner->n_structures;
+    if (!inner->is_fixed) {
+        outer->n_structures += inner->n_structures;
+    }
     if (inner->nesting > 0 && inner->base_depth + inner->nesting > outer->nesting) {
         outer->nesting = inner->base_depth + inner->nesting;
     }
@@ -159,6 +162,7 @@ static void function_merge(Walk *walk, const WalkFunction *inner)
             if (increment->is_structure) {
                 increment->shown.nesting += inner->base_level;
                 increment->shown.amount += inner->base_level;
+                increment->is_structure = !inner->is_fixed;
             }
         }
     }
@@ -178,11 +182,10 @@ int complexity_function_close(Walk *walk)
     return err_pass(r);
 }
 
-int complexity_function_increment(Walk *walk, TSPoint at, const char *construct, uint32_t level,
-                                  bool is_structure)
+int complexity_function_increment(Walk *walk, TSPoint at, const char *construct, uint32_t nesting,
+                                  bool grows)
 {
     WalkFunction *function;
-    uint32_t nesting = is_structure ? level : 0;
     int r;
 
     if (walk->n_functions == 0) {
@@ -190,7 +193,7 @@ int complexity_function_increment(Walk *walk, TSPoint at, const char *construct,
     }
     function = &walk->functions[walk->n_functions - 1];
     function->cognitive += 1 + (uint64_t)nesting;
-    function->n_structures += is_structure;
+    function->n_structures += grows;
     if (!walk->options->increments || walk->n_listed >= COMPLEXITY_INCREMENTS_MAX) {
         return 0;
     }
@@ -205,7 +208,7 @@ int complexity_function_increment(Walk *walk, TSPoint at, const char *construct,
                   .construct = construct,
                   .amount = 1 + nesting,
                   .nesting = nesting},
-        .is_structure = is_structure,
+        .is_structure = grows,
     };
     return 0;
 }

@@ -13,11 +13,13 @@
 bool complexity_c_prepare(char *text, size_t n);
 
 /* For .mend, where the grammar did not understand something:
- *   - words of capitals that stand for attributes are blank: between type and name, behind a
- *     parameter, behind a list of parameters, before a type;
+ *   - words of capitals that stand for attributes are blank: between type and name (there and
+ * behind a declaration, in whatever case), behind a parameter, behind a list of parameters, before
+ * a type, behind `class`, before a block;
  *   - a macro with arguments and without semicolon is blank outside functions and `MACRO,a,b;`
  *     inside, where its arguments may count;
- *   - types that are arguments are names;
+ *   - arguments that are types or operators are names, and the default of a parameter without name
+ *     is blank;
  *   - of several heads in an #if that share one body the first is left.
  * 0, -ENOMEM; *ret_changed is set if 0. */
 int complexity_c_mend(char *text, size_t n, bool *ret_changed);

@@ -69,8 +69,8 @@ typedef struct ComplexityFunction {
     uint32_t parameters;
     uint32_t tokens;
     ComplexityHalstead halstead;
-    /* The parser did not understand something inside (more than a missing semicolon): numbers are of
-     * the rest. */
+    /* The parser did not understand something inside (more than a missing semicolon): numbers are
+     * of the rest. */
     bool has_error;
     /* In order of place, those of nested functions that count in this one among them; NULL unless
      * asked for, and where the lists of a file have a million entries already. */

@@ -259,6 +259,7 @@ static int walk_count(Walk *walk, const WalkFrame *parent, const WalkFrame *fram
     WalkFunction *function = walk_function(walk);
     uint64_t does = frame->does;
     const char *shown = frame->rule->shown != NULL ? frame->rule->shown : "?";
+    bool is_structure;
 
     if (function == NULL) {
         return 0;
@@ -274,8 +275,10 @@ static int walk_count(Walk *walk, const WalkFrame *parent, const WalkFrame *fram
     if (((does & RULE_STRUCTURE) == 0 || frame->is_else_if) && (does & RULE_FLAT) == 0) {
         return 0;
     }
+    is_structure = (does & RULE_STRUCTURE) != 0;
     return err_pass(complexity_function_increment(walk, ts_node_start_point(frame->node), shown,
-                                                  frame->level, (does & RULE_STRUCTURE) != 0));
+                                                  is_structure ? frame->level : 0,
+                                                  is_structure && !parent->is_reset));
 }
 
 #define WALK_OPENS (RULE_FUNCTION | RULE_APART | RULE_CONTAINER)

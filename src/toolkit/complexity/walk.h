@@ -57,6 +57,7 @@ typedef struct WalkFunction {
     uint32_t base_depth;
     uint32_t n_undo;
     uint32_t n_errors; /* when it began */
+    bool is_fixed;     /* its levels do not grow with those of the functions around */
     uint32_t parameters;
     uint32_t nesting;
     uint64_t cyclomatic;
@@ -123,9 +124,10 @@ int complexity_function_open(Walk *walk, const WalkFrame *frame, bool has_row, S
 /* Ends the innermost one. 0, -ENOMEM. */
 int complexity_function_close(Walk *walk);
 
-/* A point of cognitive complexity in the innermost function. 0, -ENOMEM. */
-int complexity_function_increment(Walk *walk, TSPoint at, const char *construct, uint32_t level,
-                                  bool is_structure);
+/* A point of cognitive complexity in the innermost function, and `nesting` more; grows: that is as
+ * much more in functions around it as they are nested. 0, -ENOMEM. */
+int complexity_function_increment(Walk *walk, TSPoint at, const char *construct, uint32_t nesting,
+                                  bool grows);
 /* A token in it, by its number in the tally; there must be one open. 0, -ENOMEM. */
 int complexity_function_token(Walk *walk, uint32_t id, bool is_operator);
 

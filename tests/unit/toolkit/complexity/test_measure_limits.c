@@ -1,5 +1,8 @@
 #include "unit/toolkit/complexity/measure_rig.h"
 
+#include "support/alloc_testing.h"
+
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -194,6 +197,46 @@ static void parsing_stops_when_it_takes_too_long(void **state)
     rig_close(&rig);
 }
 
+/* Some megabytes whose parsing takes long. */
+#define LONG_LINES 100000
+
+static int measure_long(Rig *rig, Span text, const ComplexityOptions *options)
+{
+    int r;
+
+    /* The walk needs memory for the lines of a text that is longer than those before; the parser
+     * takes none of this allocator's. So whoever comes to the walk fails. */
+    alloc_testing_reset(0);
+    r = complexity_measure(rig->meter, complexity_language_named(SPAN("javascript")), text, options,
+                           &rig->arena, &rig->file);
+    assert_int_equal(alloc_testing()->n_failed, r == -ENOMEM);
+    alloc_testing_reset(ALLOC_TESTING_NEVER);
+    return r;
+}
+
+static void parser_itself_stops_before_there_is_a_tree(void **state)
+{
+    Text text = text_nest("", "function f(a) { return a ? [1, 2] : 2; }\n", "", "", "", LONG_LINES);
+    Span span = span_make(text.p, text.n);
+    atomic_bool cancel = true;
+    ComplexityOptions options = {.cancel = &cancel};
+    Rig rig;
+
+    (void)state;
+    rig_open(&rig);
+    rig_measure(&rig, "javascript", "f();");
+    assert_int_equal(measure_long(&rig, span, &options), COMPLEXITY_E_CANCELLED);
+    cancel = false;
+    options.max_parse_us = 1;
+    assert_int_equal(measure_long(&rig, span, &options), COMPLEXITY_E_TOO_COSTLY);
+    /* A part of it comes to the walk, and is seen to. */
+    options.max_parse_us = 0;
+    span.n /= 100;
+    assert_int_equal(measure_long(&rig, span, &options), -ENOMEM);
+    free(text.p);
+    rig_close(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,6 +248,7 @@ int main(void)
         cmocka_unit_test(long_names_are_cut),
         cmocka_unit_test(cancelled_measure_ends_and_the_meter_goes_on),
         cmocka_unit_test(parsing_stops_when_it_takes_too_long),
+        cmocka_unit_test(parser_itself_stops_before_there_is_a_tree),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

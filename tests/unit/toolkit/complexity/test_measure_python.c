@@ -22,6 +22,14 @@ static void each_construct_counts_as_defined(void **state)
         {"def f(a):\n    return 1 if (2 if a else 3) else 4\n", "f", 3, 3},
         {"def f(a, b, c):\n    return a and b and c\n", "f", 3, 1},
         {"def f(a, b, c):\n    return a and b or not c\n", "f", 3, 2},
+        {"def f(a, b):\n    if a \\\n            or b:\n        return 1\n", "f", 3, 2},
+        {"def f(a, b, c):\n    return a and b \\\n        and c\n", "f", 3, 1},
+        /* Levels begin anew in a class, whatever is around it. */
+        {"def f(x):\n    def g():\n        class C:\n            if x: pass\n", "f", 1, 1},
+        {"def f(x):\n    y = 1\n    def g():\n        y = 2\n        class C:\n            if x: "
+         "pass\n"
+         "            def m(self):\n                if x: pass\n",
+         "f", 1, 2},
         {"def f(a, b, c, d):\n    return a or b and c or d\n", "f", 4, 3},
         {"def f(a, b, c):\n    return not (a and b) and c\n", "f", 3, 2},
         {"def f(a, b, c):\n    return (a or b) and (c or b) and a\n", "f", 5, 4},

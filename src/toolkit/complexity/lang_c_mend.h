@@ -1,0 +1,66 @@
+/* toolkit/complexity/lang_c_mend.h: the tokens of a text that the grammar did not understand.
+ * Private to lang_c_mend*.c. Thread: any. */
+#pragma once
+
+#include "base/span.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Braces that are deeper are like the last of these. */
+#define MEND_BRACES_MAX 256
+
+typedef enum MendWord {
+    MEND_NO_WORD,
+    MEND_NAME,
+    MEND_CAPITALS,
+    MEND_TYPE,
+    MEND_STORAGE, /* also what else begins a declaration */
+    MEND_QUALIFIER,
+    MEND_TAG,
+    MEND_STATEMENT,
+    MEND_ELSE,
+    MEND_KEYWORD, /* any other */
+} MendWord;
+
+typedef enum MendBrace {
+    MEND_SCOPE, /* file, namespace, class */
+    MEND_BLOCK, /* statements */
+    MEND_LIST,  /* initialisers, enumerators */
+} MendBrace;
+
+typedef struct MendToken {
+    uint32_t start;
+    uint32_t end;
+    uint32_t
+        partner; /* of ( and ): the other; of a directive: the one before it in its #if; or 0 */
+    char kind;   /* 'w' word, '0' number, '"' text, '#' directive, or the byte itself */
+    uint8_t word;
+    uint8_t brace;
+    bool in_parens;
+} MendToken;
+
+typedef struct Mend {
+    char *p;
+    Span text;
+    MendToken
+        *tokens; /* the first is a semicolon in front of everything, the last one, behind it */
+    size_t n;
+    size_t cap;
+    size_t previous; /* the last token that is left, where the rules are */
+    bool changed;
+
+    /* while the tokens are made */
+    uint32_t open;      /* ( that is not closed yet; those around it by .partner */
+    uint32_t directive; /* #if, #else… of the innermost #if */
+    uint32_t n_parens;
+    uint8_t braces[MEND_BRACES_MAX];
+    size_t n_braces;
+    bool has_tag; /* of the declaration that the token is in */
+    bool has_parens;
+} Mend;
+
+/* Fills in the tokens of .p and .text; what they take is the caller's to free, also on failure. 0,
+ * -ENOMEM. */
+int complexity_c_mend_read(Mend *mend);
