@@ -304,6 +304,7 @@ int template_input_read(TemplateInput *input, const CliArgs *args, TemplateInput
 typedef struct FaultList {
     const TemplateFault *faults[TEMPLATE_FAULTS_MAX];
     size_t n;
+    size_t n_more; /* that are not told; of several templates the most that one of them has */
 } FaultList;
 
 static bool fault_is_unknown(const TemplateFault *fault)
@@ -331,7 +332,22 @@ static void fault_list_add(FaultList *list, const TemplateFault *fault)
     }
     if (list->n < TEMPLATE_FAULTS_MAX) {
         list->faults[list->n++] = fault;
+    } else {
+        list->n_more++;
     }
+}
+
+/* Those that the check of a template has only counted. */
+static void fault_list_count(FaultList *list, const TemplateProject *project)
+{
+    size_t n_most = 0;
+
+    for (size_t i = 0; i < project->n_failures; i++) {
+        size_t n = project->failures[i].n_faults_total - project->failures[i].n_faults;
+
+        n_most = n > n_most ? n : n_most;
+    }
+    list->n_more += n_most;
 }
 
 /* Adds those of unknown names, or all others. */
@@ -390,6 +406,8 @@ static int print_faults_json(const CliArgs *args, const FaultList *list,
         json_write_object(&w);
         template_json_member(&w, "template", project->failures[i].asked);
         template_json_member(&w, "error", project->failures[i].message);
+        json_write_key(&w, SPAN("errors_total"));
+        json_write_uint(&w, project->failures[i].n_faults_total);
         json_write_end_object(&w);
     }
     json_write_end_array(&w);
@@ -406,6 +424,7 @@ int template_input_explain(const CliArgs *args, const TemplateProject *project)
 
     fault_list_fill(&list, project, false);
     fault_list_fill(&list, project, true);
+    fault_list_count(&list, project);
     for (size_t i = 0; i < project->n_failures; i++) {
         const TemplateFailure *failure = &project->failures[i];
 
@@ -420,6 +439,11 @@ int template_input_explain(const CliArgs *args, const TemplateProject *project)
     }
     for (size_t i = 0; i < list.n; i++) {
         print_fault(args, list.faults[i]);
+    }
+    if (list.n_more > 0) {
+        /* What several templates have in common is counted for each. */
+        fprintf(stderr, "toolwire %s: and %s%zu more\n", args->command->name,
+                project->n_failures > 1 ? "up to " : "", list.n_more);
     }
     if (args->values[TEMPLATE_OPTION_JSON] != NULL) {
         (void)print_faults_json(args, &list, project);

@@ -56,6 +56,14 @@ static void json_write_parameter(JsonWriter *w, const TemplateParameter *p)
         json_write_key(w, SPAN("choices"));
         json_write_value(w, p->choices);
     }
+    if (p->unique) {
+        json_write_key(w, SPAN("unique"));
+        json_write_bool(w, true);
+    }
+    if (p->reserved.node != NULL) {
+        json_write_key(w, SPAN("reserved"));
+        json_write_value(w, p->reserved);
+    }
     json_write_end_object(w);
 }
 
@@ -68,6 +76,9 @@ void template_json_write(JsonWriter *w, const Template *t, bool with_source)
     template_json_member(w, "mime_type", t->mime_type);
     json_write_key(w, SPAN("executable"));
     json_write_bool(w, t->executable);
+    if (t->when.n > 0) {
+        template_json_member(w, "when", t->when);
+    }
     json_write_key(w, SPAN("parameters"));
     json_write_array(w);
     for (size_t i = 0; i < t->n_parameters; i++) {
@@ -130,6 +141,15 @@ int template_json_print(const CliArgs *args, JsonWriter *w)
     return CLI_EXIT_DONE;
 }
 
+/* As the MCP tools have them; here they are always the same, since nothing is left out. */
+static void json_write_counts(JsonWriter *w, uint64_t n)
+{
+    json_write_key(w, SPAN("count"));
+    json_write_uint(w, n);
+    json_write_key(w, SPAN("total"));
+    json_write_uint(w, n);
+}
+
 int template_json_print_list(const CliArgs *args, const TemplateCatalog *catalog,
                              const TemplateFilter *filter)
 {
@@ -149,8 +169,7 @@ int template_json_print_list(const CliArgs *args, const TemplateCatalog *catalog
         }
     }
     json_write_end_array(&w);
-    json_write_key(&w, SPAN("count"));
-    json_write_uint(&w, n);
+    json_write_counts(&w, n);
     json_write_end_object(&w);
     return template_json_print(args, &w);
 }
@@ -174,8 +193,7 @@ int template_json_print_hits(const CliArgs *args, Span query, const TemplateHit 
     }
     json_write_end_array(&w);
     template_json_member(&w, "query", query);
-    json_write_key(&w, SPAN("count"));
-    json_write_uint(&w, n);
+    json_write_counts(&w, n);
     json_write_end_object(&w);
     return template_json_print(args, &w);
 }

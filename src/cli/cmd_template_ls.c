@@ -88,7 +88,7 @@ const CliCommand cmd_template_ls = {
     .name = "template ls",
     .summary = "list the templates",
     .details = "A line for each: its URI, its name, the parameters that it needs, and how many\n"
-               "may be left out.",
+               "may be left out. A filter that nothing passes is no error: the status is 0.",
     .options = ls_options,
     .run = ls_run,
 };

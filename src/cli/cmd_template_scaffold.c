@@ -167,6 +167,8 @@ static int scaffold_write(const Scaffold *s, const TemplateProject *project)
                            .toolchain = s->toolchain,
                            .files = project->files,
                            .n = project->n_files,
+                           .skipped = project->skipped,
+                           .n_skipped = project->n_skipped,
                            .dry_run = s->args->values[OPTION_DRY_RUN] != NULL,
                            .overwrite = s->args->values[OPTION_OVERWRITE] != NULL,
                            .arena = &arena};
@@ -198,8 +200,12 @@ static int scaffold_make(const Scaffold *s)
     if (r != 0) {
         return template_cli_fail(s->args, "cannot make the files: %s", io_error_text(-r));
     }
-    return project.n_failures > 0 ? template_input_explain(s->args, &project)
-                                  : scaffold_write(s, &project);
+    if (project.n_failures > 0) {
+        return template_input_explain(s->args, &project);
+    }
+    return project.n_files > 0 ? scaffold_write(s, &project)
+                               : cli_usage_error(s->args, "nothing is left to be made: %s is false",
+                                                 project.skipped[0].template->when.p);
 }
 
 static int scaffold_run(const CliArgs *args)
@@ -226,9 +232,9 @@ const CliCommand cmd_template_scaffold = {
     .summary = "make the files of a project",
     .details =
         "TEMPLATE is a category, CATEGORY/VARIANT, or a URI; without one, every category of\n"
-        "the toolchain. All files are made, or none: nothing is written if a parameter is\n"
-        "wrong, or a file is there with other content. Required parameters that are not\n"
-        "given are asked for, if standard input is a terminal.\n"
+        "the toolchain; but no tests with -p has_tests=false. Nothing is written if a\n"
+        "parameter is wrong, or a file is there with other content. Required parameters that\n"
+        "are not given are asked for, if standard input is a terminal.\n"
         "Exit status: 0 done, 1 no such template, or it cannot be written, 2 wrong use or\n"
         "wrong parameters.",
     .options = scaffold_options,

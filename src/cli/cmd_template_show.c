@@ -36,6 +36,20 @@ static int need_cell(const TemplateParameter *p, Bytes *out)
     return bytes_append_format(out, "default %.*s", (int)json.n, json.p);
 }
 
+/* "; none of test, build": all of them. */
+static int reserved_cell(const TemplateParameter *p, Bytes *out)
+{
+    const char *before = out->n > 0 ? "; none of " : "none of ";
+    int r = 0;
+
+    for (JsonIter it = json_iter(p->reserved); r == 0 && json_iter_next(&it); before = ", ") {
+        Span raw = json_span(it.value); /* the manifest takes only words without escapes */
+
+        r = bytes_append_format(out, "%s%.*s", before, (int)raw.n - 2, raw.p + 1);
+    }
+    return r;
+}
+
 /* "1 to 64 characters; ^[a-z]+$" */
 static int limits_cell(const TemplateParameter *p, Bytes *out)
 {
@@ -59,7 +73,10 @@ static int limits_cell(const TemplateParameter *p, Bytes *out)
 
         r = bytes_append_format(out, "one of %.*s", (int)json.n, json.p);
     }
-    return r;
+    if (r == 0 && p->unique) {
+        r = bytes_append_format(out, "%sno element twice", out->n > 0 ? "; " : "");
+    }
+    return r == 0 && p->reserved.node != NULL ? reserved_cell(p, out) : r;
 }
 
 /* Builds one cell in the scratch, and keeps it in the arena. */
@@ -134,7 +151,13 @@ static int show_print(const CliArgs *args, const Template *t)
     table_print_safe(stdout, t->output, false);
     printf(" (");
     table_print_safe(stdout, t->mime_type, false);
-    printf(t->executable ? ", executable)\n" : ")\n");
+    printf(t->executable ? ", executable)" : ")");
+    if (t->when.n > 0) {
+        printf(" where ");
+        table_print_safe(stdout, t->when, false);
+        printf(" is true");
+    }
+    printf("\n");
     return show_print_parameters(args, t);
 }
 

@@ -6,6 +6,7 @@
 #include "cli/cmd_template_catalog.h"
 #include "cli/cmd_template_json.h"
 #include "cli/cmd_template_tree.h"
+#include "cli/table.h"
 #include "io/error_text.h"
 #include "io/tree.h"
 #include "json/writer.h"
@@ -120,7 +121,24 @@ static int write_print_tree(const TemplateWrite *write, const WriteItem *items)
     printf("\n%zu %s: %zu new, %zu same, %zu %s\n", write->n, write->n == 1 ? "file" : "files",
            counts[IO_TREE_NEW], counts[IO_TREE_SAME], counts[IO_TREE_DIFFERS],
            state_name(write, IO_TREE_DIFFERS));
+    for (size_t i = 0; i < write->n_skipped; i++) {
+        table_print_safe(stdout, write->skipped[i].asked, false);
+        printf(": not made, since %s is false\n", write->skipped[i].template->when.p);
+    }
     return CLI_EXIT_DONE;
+}
+
+static void write_json_skipped(const TemplateWrite *write, JsonWriter *w)
+{
+    json_write_key(w, SPAN("skipped"));
+    json_write_array(w);
+    for (size_t i = 0; i < write->n_skipped; i++) {
+        json_write_object(w);
+        template_json_member(w, "template", write->skipped[i].template->uri_text);
+        template_json_member(w, "when", write->skipped[i].template->when);
+        json_write_end_object(w);
+    }
+    json_write_end_array(w);
 }
 
 static int write_print_json(const TemplateWrite *write, const WriteItem *items)
@@ -150,6 +168,7 @@ static int write_print_json(const TemplateWrite *write, const WriteItem *items)
         json_write_end_object(&w);
     }
     json_write_end_array(&w);
+    write_json_skipped(write, &w);
     json_write_end_object(&w);
     return template_json_print(write->args, &w);
 }

@@ -16,6 +16,8 @@ typedef struct TemplateWrite {
     TemplatePlace place;
     const TemplateFile *files;
     size_t n;
+    const TemplateSkip *skipped; /* what the project goes without */
+    size_t n_skipped;
     bool dry_run;
     bool overwrite;
     Arena *arena; /* for paths and notes */

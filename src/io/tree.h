@@ -57,8 +57,8 @@ int io_tree_folders(const char *root, char ***ret, size_t *ret_n);
 char **io_tree_names_free(char **names);
 
 /* A number that is another one when a file beneath root has come, gone or changed (links are not
- * followed, names that begin with a dot do not count): for owners who look from time to time. 0 if
- * there is no such folder, or it cannot be read. Looks at IO_TREE_STATE_FILES things at most. 0,
- * -ENOMEM. */
+ * followed; names that begin with a dot, or end in '~', ".swp" or ".tmp" do not count): for owners
+ * who look from time to time. 0 if there is no such folder, or it cannot be read. Looks at
+ * IO_TREE_STATE_FILES things at most. 0, -ENOMEM. */
 #define IO_TREE_STATE_FILES 65536
 int io_tree_state(const char *root, uint64_t *ret);

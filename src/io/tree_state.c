@@ -76,6 +76,14 @@ static int walk_thing(TreeWalk *walk)
     return r;
 }
 
+/* What editors and downloads put down for a moment: reading everything anew for it would be for
+ * nothing. */
+static bool name_is_passing(Span name)
+{
+    return name.p[0] == '.' || span_ends_with(name, SPAN("~")) ||
+           span_ends_with(name, SPAN(".swp")) || span_ends_with(name, SPAN(".tmp"));
+}
+
 static int walk_folder(TreeWalk *walk, const char *folder)
 {
     uv_dirent_t entry;
@@ -89,7 +97,7 @@ static int walk_folder(TreeWalk *walk, const char *folder)
     walk->sum++; /* an empty folder is something, too */
     /* To the end in any case: libuv frees the last one only when it is asked for another. */
     while (uv_fs_scandir_next(&entries, &entry) == 0) {
-        if (r != 0 || walk->n_left == 0 || entry.name[0] == '.') {
+        if (r != 0 || walk->n_left == 0 || name_is_passing(span_from_str(entry.name))) {
             continue;
         }
         walk->n_left--;

@@ -17,13 +17,6 @@
 #include "providers/template_source.h"
 #include "providers/templates_impl.h"
 
-/* Between two looks at the folders: soon enough for a person who waits. Looking must not take more
- * than a hundredth of the time. */
-#define TEMPLATES_PERIOD_MS  2000
-#define TEMPLATES_IDLE_SHARE 100
-
-#define TEMPLATES_PATH_SIZE 4096
-
 /* A description that is put together. */
 #define TEMPLATES_JSON_BYTES ((size_t)1024 * 1024)
 
@@ -203,28 +196,6 @@ static int templates_take_catalog(Templates *templates, TemplateCatalog *catalog
     return r;
 }
 
-/* What all folders are like. */
-static int templates_look(Templates *templates, uint64_t *ret)
-{
-    char own[TEMPLATES_PATH_SIZE];
-    uint64_t sum = 0;
-    uint64_t one = 0;
-    int r = 0;
-
-    if (template_source_user_folder(own, sizeof(own))) {
-        r = io_tree_state(own, &one);
-        sum = one;
-    }
-    for (size_t i = 0; r == 0 && templates->folders != NULL && templates->folders[i] != NULL; i++) {
-        r = io_tree_state(templates->folders[i], &one);
-        sum = sum * 31 + one; /* the order counts */
-    }
-    if (r == 0) {
-        *ret = sum;
-    }
-    return err_pass(r);
-}
-
 static const char *const *templates_folders(const Templates *templates)
 {
     return (const char *const *)templates->folders;
@@ -234,6 +205,7 @@ int templates_refresh(Templates *templates)
 {
     TemplateCatalog *catalog = NULL;
     Diag diag = DIAG_NULL;
+    int64_t start_ms = clock_monotonic_ms();
     uint64_t state;
     int r;
 
@@ -241,6 +213,7 @@ int templates_refresh(Templates *templates)
         return 0;
     }
     r = templates_look(templates, &state);
+    templates->look_ms = clock_monotonic_ms() - start_ms;
     if (r != 0 || state == templates->state) {
         return err_pass(r);
     }
@@ -260,19 +233,14 @@ int templates_refresh(Templates *templates)
 static void templates_on_timer(void *context)
 {
     Templates *templates = context;
-    int64_t start_ms = clock_monotonic_ms();
-    int64_t wait_ms;
     int r = templates_refresh(templates);
 
     if (r != 0) {
         logsink_write(templates->log, LOGSINK_LEVEL_WARN, "templates", "cannot look for changes");
     }
-    wait_ms = (clock_monotonic_ms() - start_ms) * TEMPLATES_IDLE_SHARE;
-    if (wait_ms < TEMPLATES_PERIOD_MS) {
-        wait_ms = TEMPLATES_PERIOD_MS;
-    }
     io_loop_update_now(templates->loop);
-    io_timer_start_at(templates->timer, io_loop_now_ms(templates->loop) + wait_ms);
+    io_timer_start_at(templates->timer,
+                      io_loop_now_ms(templates->loop) + templates_wait_ms(templates->look_ms));
 }
 
 /* ---- the beginning and the end ---- */

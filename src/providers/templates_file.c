@@ -94,17 +94,13 @@ int templates_generate(Templates *templates, Call *call)
 
 /* ---- validate_template ---- */
 
-/* {"name": value} for each default that was applied. */
+/* {"name": value} for each default that applies. */
 static void validate_write_defaults(JsonWriter *w, const TemplateValues *values)
 {
     json_write_object(w);
     for (size_t i = 0; i < values->n_defaulted; i++) {
-        JsonValue v;
-
-        if (json_get(values->values, values->defaulted[i], &v)) {
-            json_write_key(w, values->defaulted[i]);
-            json_write_value(w, v);
-        }
+        json_write_key(w, values->defaulted[i]->name);
+        json_write_value(w, values->defaulted[i]->default_);
     }
     json_write_end_object(w);
 }
@@ -133,8 +129,7 @@ static int validate_write(Templates *templates, const Template *t, const Templat
     json_write_object(&w);
     json_write_key(&w, SPAN("valid"));
     json_write_bool(&w, values->n_faults == 0);
-    json_write_key(&w, SPAN("errors"));
-    templates_write_faults(&w, values->faults, values->n_faults);
+    templates_write_faults(&w, values->faults, values->n_faults, values->n_faults_total);
     json_write_key(&w, SPAN("missing_required"));
     templates_write_missing(&w, values->faults, values->n_faults);
     json_write_key(&w, SPAN("validation_errors"));
@@ -171,13 +166,18 @@ static int validate_say(Templates *templates, const TemplateValues *values)
     } else {
         r = r != 0 ? r
                    : templates_say_format(templates, "Validation failed: %zu error%s",
-                                          values->n_faults, values->n_faults == 1 ? "" : "s");
+                                          values->n_faults_total,
+                                          values->n_faults_total == 1 ? "" : "s");
         r = r != 0 ? r : templates_block_end(templates);
         r = r != 0 ? r : templates_block(templates);
     }
     for (size_t i = 0; r == 0 && i < values->n_faults; i++) {
         r = templates_say(templates, i == 0 ? SPAN("") : SPAN("\n"));
         r = r != 0 ? r : validate_say_fault(templates, &values->faults[i]);
+    }
+    if (r == 0 && values->n_faults_total > values->n_faults) {
+        r = templates_say_format(templates, "\nand %zu more",
+                                 values->n_faults_total - values->n_faults);
     }
     return r != 0 ? r : templates_block_end(templates);
 }

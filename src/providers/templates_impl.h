@@ -48,7 +48,8 @@ struct Templates {
     bool has_template;      /* the URI template is */
 
     IoTimer *timer;
-    uint64_t state; /* of the folders */
+    uint64_t state;  /* of the folders */
+    int64_t look_ms; /* how long the last look took */
 
     /* Of the call that is answered. */
     TemplateProject project;
@@ -58,6 +59,22 @@ struct Templates {
     Bytes content; /* text blocks */
     CallAnswer answer;
 };
+
+/* ---- changes (templates_watch.c) ---- */
+
+/* Between two looks at the folders: soon enough for a person who waits. Looking should not take
+ * more than a hundredth of the time, but nobody waits longer than WAIT_MAX for a change to count.
+ */
+#define TEMPLATES_PERIOD_MS   INT64_C(2000)
+#define TEMPLATES_IDLE_SHARE  100
+#define TEMPLATES_WAIT_MAX_MS INT64_C(10000)
+
+/* What all folders are like: another number when something in one of them has changed. 0, -ENOMEM.
+ */
+int templates_look(const Templates *templates, uint64_t *ret);
+
+/* Until the next look, after one that took so long. */
+int64_t templates_wait_ms(int64_t look_ms);
 
 /* ---- arguments (templates_words.c) ---- */
 
@@ -92,20 +109,25 @@ void templates_fail_system(Call *call, int r);
 void templates_fail_argument(Templates *templates, Call *call, const char *path,
                              const char *message);
 
-/* Ends it since values of a prompt cannot be used, with all that is wrong but for what is missing.
- */
-void templates_fail_values(Templates *templates, Call *call, const TemplateFault *faults, size_t n);
+/* Ends it since values of a prompt cannot be used, with all that is wrong but for what is missing;
+ * n_total: faults with those that are not told. */
+void templates_fail_values(Templates *templates, Call *call, const TemplateFault *faults, size_t n,
+                           size_t n_total);
 
 bool templates_is_missing(const TemplateFault *fault);
 
 /* A fault in a line, as text, with the name that was probably meant; and a failure: its sentence,
- * then a line for each further fault, n_lines in all at most. Appended. 0, -ENOMEM, BYTES_E_FULL.
- */
+ * then a line for each further fault, n_lines in all at most, then how many more there are.
+ * Appended. 0, -ENOMEM, BYTES_E_FULL. */
 int templates_write_fault(Bytes *out, const TemplateFault *fault);
 int templates_write_failure(Bytes *out, const TemplateFailure *failure, size_t n_lines);
 
-/* [{"parameter","code","message","expected","got"}…] */
-void templates_write_faults(JsonWriter *w, const TemplateFault *faults, size_t n);
+/* "\nand 7 more"; nothing if there are none. Appended. 0, -ENOMEM, BYTES_E_FULL. */
+int templates_write_more(Bytes *out, size_t n);
+
+/* "errors":[{"parameter","code","message","expected","got"}…],"errors_total": of these and those
+ * that are not told. */
+void templates_write_faults(JsonWriter *w, const TemplateFault *faults, size_t n, size_t n_total);
 
 /* Names whose fault is that they are missing. */
 void templates_write_missing(JsonWriter *w, const TemplateFault *faults, size_t n);

@@ -12,10 +12,6 @@
 #include "base/text.h"
 #include "toolkit/templates/project_names.h"
 
-/* What a project without a choice of templates has, if the toolchain has it. */
-static const Span prompt_usual[] = {SPAN_INIT("makefile"), SPAN_INIT("readme"),
-                                    SPAN_INIT("gitignore")};
-
 static size_t prompt_count(const TemplateCatalog *catalog, Span toolchain, Span name)
 {
     TemplateFilter filter = {.toolchain = toolchain};
@@ -95,7 +91,7 @@ int templates_describe_prompt(const TemplateCatalog *catalog, Span toolchain, By
     json_write_array(&w);
     describe_argument(&w, SPAN("project_name"), SPAN("Name of the project"), true);
     describe_argument(&w, SPAN("templates"),
-                      SPAN("Templates to use, with commas between them; else the usual ones"),
+                      SPAN("Templates to use, with commas between them; else every category"),
                       false);
     for (size_t i = 0; i < arguments.n; i++) {
         describe_argument(&w, arguments.parameters[i]->name, arguments.parameters[i]->description,
@@ -120,17 +116,29 @@ static void prompt_add(PromptRun *run, Span name)
 {
     bool is_uri;
 
+    run->n_asked += name.n > 0;
     if (name.n > 0 && run->n < PROMPT_NAMES) {
         run->found[run->n] = project_find(run->templates->catalog, run->toolchain, name, &is_uri);
         run->names[run->n++] = name;
     }
 }
 
-/* The names that were given, else the usual ones, else all categories. 0, -ENOMEM. */
+static bool prompt_has_name(const PromptRun *run, Span name)
+{
+    for (size_t i = 0; i < run->n; i++) {
+        if (span_equals(run->names[i], name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The names that were given, else every category of the toolchain, so that what is made builds. 0,
+ * -ENOMEM. */
 static int prompt_names(PromptRun *run)
 {
-    const Span *categories = NULL;
-    size_t n_categories;
+    const TemplateCatalog *catalog = run->templates->catalog;
+    TemplateFilter filter = {.toolchain = run->toolchain};
     Span list;
     int r = templates_string(run->templates, run->given, "templates", &list);
 
@@ -145,14 +153,12 @@ static int prompt_names(PromptRun *run)
     if (r != 0 || run->n > 0) {
         return r;
     }
-    for (size_t i = 0; i < TW_ARRAY_SIZE(prompt_usual); i++) {
-        prompt_add(run, prompt_usual[i]);
-        run->n -= run->found[run->n - 1] == NULL;
-    }
-    n_categories = template_catalog_categories(run->templates->catalog, &categories);
-    for (size_t i = 0; run->n == 0 && i < n_categories; i++) {
-        prompt_add(run, categories[i]);
-        run->n -= run->found[run->n - 1] == NULL;
+    for (size_t i = 0; i < template_catalog_count(catalog); i++) {
+        const Template *t = template_catalog_at(catalog, i);
+
+        if (template_matches(t, &filter) && !prompt_has_name(run, t->uri.category)) {
+            prompt_add(run, t->uri.category);
+        }
     }
     return 0;
 }
@@ -186,9 +192,6 @@ static int prompt_write_template(Bytes *out, Span name, const Template *t)
 
     r = r != 0 ? r : bytes_append_span(out, name);
     r = r != 0 ? r : bytes_append_span(out, SPAN(": "));
-    if (t == NULL) {
-        return r != 0 ? r : bytes_append_span(out, SPAN("there is no such template\n"));
-    }
     r = r != 0 ? r : bytes_append_span(out, t->name);
     for (size_t i = 0; r == 0 && i < t->n_parameters; i++) {
         const TemplateParameter *p = &t->parameters[i];

@@ -9,8 +9,8 @@
 /* Arguments of a prompt: what a person fills in. */
 #define PROMPT_ARGUMENTS 12
 
-/* Names of templates in one argument. */
-#define PROMPT_NAMES 64
+/* Names of templates in one argument: what a project takes. */
+#define PROMPT_NAMES TEMPLATE_PROJECT_NAMES
 
 typedef struct PromptArguments {
     const TemplateParameter *parameters[PROMPT_ARGUMENTS];
@@ -21,10 +21,11 @@ typedef struct PromptArguments {
 typedef struct PromptRun {
     Templates *templates;
     Span toolchain;
-    JsonValue given;          /* the call's arguments; node NULL if there are none */
-    Span names[PROMPT_NAMES]; /* of templates, as they are to be asked for */
-    const Template *found[PROMPT_NAMES];
+    JsonValue given;                     /* the call's arguments; node NULL if there are none */
+    Span names[PROMPT_NAMES];            /* of templates, as they are to be asked for */
+    const Template *found[PROMPT_NAMES]; /* NULL: none, which the check refuses */
     size_t n;
+    size_t n_asked;            /* with those for which there is no place */
     PromptArguments arguments; /* that the prompt has, beside project_name and templates */
 } PromptRun;
 

@@ -180,6 +180,58 @@ static bool prompt_has_fault(const TemplateFault *faults, size_t n)
     return false;
 }
 
+/* "templates: there is no 'x' for rust", "…: 'x' is named twice". */
+static int prompt_blame_name(const PromptRun *run, size_t at, Span *ret)
+{
+    CLEANUP(bytes_deinit) Bytes words = BYTES_NULL;
+    Span name = templates_cut(run->names[at]);
+    int r;
+
+    bytes_init(&words, 2 * TEMPLATES_QUOTE_BYTES);
+    r = bytes_append_format(&words, "templates: %s'%.*s'%s%.*s",
+                            run->found[at] == NULL ? "there is no " : "", (int)name.n, name.p,
+                            run->found[at] == NULL ? " for " : " is named twice",
+                            run->found[at] == NULL ? (int)run->toolchain.n : 0, run->toolchain.p);
+    if (r != 0) {
+        return err_fold(r);
+    }
+    *ret = arena_copy(&run->templates->arena, bytes_span(&words));
+    return ret->p != NULL ? 0 : err_raise(-ENOMEM);
+}
+
+/* Names of templates that are none, or that come twice; and too many of them. */
+static int prompt_check_templates(const PromptRun *run, Call *call, bool *ret_ended)
+{
+    static const char too_many[] = "templates: more names than a project may have";
+    TemplateFault faults[TEMPLATE_FAULTS_MAX];
+    size_t n_total = 0;
+    size_t n = 0;
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < run->n; i++) {
+        bool is_wrong = run->found[i] == NULL;
+
+        for (size_t j = 0; !is_wrong && j < i; j++) {
+            is_wrong = run->found[j] == run->found[i];
+        }
+        n_total += is_wrong;
+        if (is_wrong && n < TEMPLATE_FAULTS_MAX) {
+            faults[n] = (TemplateFault){.parameter = SPAN("templates"), .code = "template"};
+            r = prompt_blame_name(run, i, &faults[n++].message);
+        }
+    }
+    if (r == 0 && n == 0 && run->n_asked > run->n) {
+        faults[n++] = (TemplateFault){
+            .parameter = SPAN("templates"), .code = "template", .message = SPAN(too_many)};
+        n_total++;
+    }
+    if (r == 0 && n > 0) {
+        templates_fail_values(run->templates, call, faults, n, n_total);
+        *ret_ended = true;
+    }
+    return r;
+}
+
 /* Names and values as such. *ret_ended: the call has ended with what is wrong. 0, -ENOMEM. */
 static int prompt_check_names(const PromptRun *run, Call *call, bool *ret_ended)
 {
@@ -196,7 +248,8 @@ static int prompt_check_names(const PromptRun *run, Call *call, bool *ret_ended)
     r = prompt_values(run, true, &given);
     r = r != 0 ? r : template_values_check(values, &all->template, given, prompt_all_knows, all);
     if (r == 0 && values->n_faults > 0) {
-        templates_fail_values(templates, call, values->faults, values->n_faults);
+        templates_fail_values(templates, call, values->faults, values->n_faults,
+                              values->n_faults_total);
         *ret_ended = true;
     }
     return r;
@@ -218,7 +271,8 @@ static int prompt_check_project(const PromptRun *run, Call *call, bool *ret_ende
         const TemplateFailure *failure = &project->failures[i];
 
         if (prompt_has_fault(failure->faults, failure->n_faults)) {
-            templates_fail_values(templates, call, failure->faults, failure->n_faults);
+            templates_fail_values(templates, call, failure->faults, failure->n_faults,
+                                  failure->n_faults_total);
             *ret_ended = true;
         }
     }
@@ -227,7 +281,8 @@ static int prompt_check_project(const PromptRun *run, Call *call, bool *ret_ende
 
 int templates_prompt_check(const PromptRun *run, Call *call, bool *ret_ended)
 {
-    int r = prompt_check_names(run, call, ret_ended);
+    int r = prompt_check_templates(run, call, ret_ended);
 
+    r = r != 0 || *ret_ended ? r : prompt_check_names(run, call, ret_ended);
     return r != 0 || *ret_ended ? r : prompt_check_project(run, call, ret_ended);
 }

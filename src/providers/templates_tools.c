@@ -119,11 +119,12 @@ const TemplatesTool templates_tools[TEMPLATES_N_TOOLS] = {
          "\"object\",\"description\":\"Parameters to validate\"}},\"required\":[\"resource_uri\""
          ",\"parameters\"]},\"outputSchema\":{\"type\":\"object\",\"properties\":{\"valid\":{"
          "\"type\":\"boolean\"},\"errors\":{\"type\":\"array\",\"items\":" TOOLS_FAULT
-         "},\"missing_required\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
+         "},\"errors_total\":{\"type\":\"integer\",\"minimum\":0},\"missing_required\":{\"type\":"
+         "\"array\",\"items\":{\"type\":\"string\"}},"
          "\"validation_errors\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
          "\"defaults\":{\"type\":\"object\"},\"variables\":{\"type\":\"array\",\"items\":{"
          "\"type\":\"string\"}},\"template_uri\":{\"type\":\"string\"}," TOOLS_ERROR
-         "},\"anyOf\":[{\"required\":[\"valid\",\"errors\",\"missing_required\","
+         "},\"anyOf\":[{\"required\":[\"valid\",\"errors\",\"errors_total\",\"missing_required\","
          "\"validation_errors\",\"defaults\",\"variables\",\"template_uri\"]},{\"required\":["
          "\"error\"]}]}")},
     {SPAN_INIT("scaffold_project"),
@@ -131,7 +132,8 @@ const TemplatesTool templates_tools[TEMPLATES_N_TOOLS] = {
      SPAN_INIT(
          "{\"name\":\"scaffold_project\",\"title\":\"Scaffold a project\",\"description\":"
          "\"Generate multiple templates for project scaffolding. Gives the files back; with "
-         "write_to they are written too, all or none\",\"inputSchema\":{\"type\":\"object\","
+         "write_to they are written too, but none if something is "
+         "wrong\",\"inputSchema\":{\"type\":\"object\","
          "\"properties\":{\"toolchain\":{\"type\":\"string\",\"description\":"
          "\"Target toolchain\"},\"templates\":{\"type\":\"array\",\"items\":{\"type\":\"string\""
          "},\"description\":\"Template names to generate: a category (makefile), "
@@ -161,9 +163,14 @@ const TemplatesTool templates_tools[TEMPLATES_N_TOOLS] = {
          "\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"template\":{\"type\":"
          "\"string\"},\"error\":{\"type\":\"string\"},\"path\":{\"type\":\"string\"},\"errors\":"
          "{\"type\":\"array\",\"items\":" TOOLS_FAULT
-         "}},\"required\":[\"template\",\"error\"]}},\"toolchain\":" TOOLS_TOOLCHAIN
+         "},\"errors_total\":{\"type\":\"integer\",\"minimum\":1}},\"required\":[\"template\","
+         "\"error\"]}},\"skipped\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
+         "\"properties\":"
+         "{\"template\":{\"type\":\"string\"},\"when\":{\"type\":\"string\"}},\"required\":["
+         "\"template\",\"when\"]}},\"toolchain\":" TOOLS_TOOLCHAIN
          ",\"write_to\":{\"type\":\"string\"},\"dry_run\":{\"type\":\"boolean\"}," TOOLS_ERROR
-         "},\"anyOf\":[{\"required\":[\"files\",\"generated\",\"errors\",\"toolchain\"]},{"
+         "},\"anyOf\":[{\"required\":[\"files\",\"generated\",\"errors\",\"skipped\",\"toolchain\"]"
+         "},{"
          "\"required\":[\"error\"]}]}")},
     {SPAN_INIT("search_templates"),
      {.start = templates_search_start},

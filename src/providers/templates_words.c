@@ -201,18 +201,24 @@ int templates_write_fault(Bytes *out, const TemplateFault *fault)
     return r != 0 ? r : words_meant(out, fault);
 }
 
+int templates_write_more(Bytes *out, size_t n)
+{
+    return n > 0 ? bytes_append_format(out, "\nand %zu more", n) : 0;
+}
+
 int templates_write_failure(Bytes *out, const TemplateFailure *failure, size_t n_lines)
 {
+    size_t n_told = failure->n_faults < n_lines ? failure->n_faults : n_lines;
     int r = bytes_append_span(out, failure->message);
 
     if (r == 0 && failure->n_faults > 0) {
         r = words_meant(out, &failure->faults[0]); /* the one that the message is about */
     }
-    for (size_t i = 1; r == 0 && i < failure->n_faults && i < n_lines; i++) {
+    for (size_t i = 1; r == 0 && i < n_told; i++) {
         r = bytes_append_span(out, SPAN("\n"));
         r = r != 0 ? r : templates_write_fault(out, &failure->faults[i]);
     }
-    return r;
+    return r != 0 ? r : templates_write_more(out, failure->n_faults_total - n_told);
 }
 
 void templates_fail_file(Templates *templates, Call *call, const TemplateFailure *failure)
@@ -226,8 +232,7 @@ void templates_fail_file(Templates *templates, Call *call, const TemplateFailure
     json_writer_init(&w, &templates->structured, JSON_STYLE_COMPACT);
     json_write_object(&w);
     templates_write_text(&w, "uri", failure->asked);
-    json_write_key(&w, SPAN("errors"));
-    templates_write_faults(&w, failure->faults, failure->n_faults);
+    templates_write_faults(&w, failure->faults, failure->n_faults, failure->n_faults_total);
     json_write_key(&w, SPAN("missing_required"));
     templates_write_missing(&w, failure->faults, failure->n_faults);
     json_write_end_object(&w);
@@ -304,7 +309,8 @@ static int words_write_problem(JsonWriter *w, Bytes *content, Arena *arena,
     return r;
 }
 
-void templates_fail_values(Templates *templates, Call *call, const TemplateFault *faults, size_t n)
+void templates_fail_values(Templates *templates, Call *call, const TemplateFault *faults, size_t n,
+                           size_t n_total)
 {
     int r = 0;
     JsonWriter w;
@@ -319,6 +325,7 @@ void templates_fail_values(Templates *templates, Call *call, const TemplateFault
         }
     }
     json_write_end_array(&w);
+    r = r != 0 ? r : templates_write_more(&templates->content, n_total - n);
     if (r != 0 || json_writer_finish(&w) != 0) {
         templates_fail_system(call, -ENOMEM);
         return;
@@ -345,8 +352,9 @@ void templates_write_toolchain(JsonWriter *w, Span toolchain)
     json_write_end_object(w);
 }
 
-void templates_write_faults(JsonWriter *w, const TemplateFault *faults, size_t n)
+void templates_write_faults(JsonWriter *w, const TemplateFault *faults, size_t n, size_t n_total)
 {
+    json_write_key(w, SPAN("errors"));
     json_write_array(w);
     for (size_t i = 0; i < n; i++) {
         json_write_object(w);
@@ -368,6 +376,8 @@ void templates_write_faults(JsonWriter *w, const TemplateFault *faults, size_t n
         json_write_end_object(w);
     }
     json_write_end_array(w);
+    json_write_key(w, SPAN("errors_total"));
+    json_write_uint(w, n_total);
 }
 
 void templates_write_missing(JsonWriter *w, const TemplateFault *faults, size_t n)

@@ -77,7 +77,7 @@ template://script/toy/cli    Toy script    project_name, greeting' ls --toolchai
 expect 0 'template://makefile/toy/cli  Toy Makefile  project_name, 3 optional' \
     ls --toolchain toy --category makefile --templates own
 expect 0 'toolwire template ls: there are no such templates' ls --toolchain toy
-expect 0 '{"templates":[{"uri":"template://notes/toy/long","name":"Toy notes","description":"Notes","category":"notes","toolchain":{"type":"toy"},"variant":"long","version":"1.0.0","output":"NOTES","mime_type":"text/plain","executable":false,"parameters":[],"parameters_schema":'"$("$toolwire" template show notes/toy --json --templates own | sed -E 's/.*"parameters_schema":(.*)\}$/\1/')"'}],"count":1}' \
+expect 0 '{"templates":[{"uri":"template://notes/toy/long","name":"Toy notes","description":"Notes","category":"notes","toolchain":{"type":"toy"},"variant":"long","version":"1.0.0","output":"NOTES","mime_type":"text/plain","executable":false,"parameters":[],"parameters_schema":'"$("$toolwire" template show notes/toy --json --templates own | sed -E 's/.*"parameters_schema":(.*)\}$/\1/')"'}],"count":1,"total":1}' \
     ls --json --toolchain toy --category notes --templates own
 [ "$("$toolwire" template ls | wc -l)" -ge 40 ] && ok || fail 'fewer than 40 templates are built in'
 expect 2 "toolwire template ls: it takes no operand, but got 'x'" ls x
@@ -161,7 +161,7 @@ expect 2 "toolwire template render: parameter 'project_name' is required (string
 toolwire template render: parameter 'greeting' is required (string)" render script/toy --templates own
 status=0
 "$toolwire" template render script/toy --json --templates own <in >out 2>err || status=$?
-holds out '{"errors":[{"template":"template://script/toy/cli","error":"'"$(sed -E 's/.*"error":"([^"]*)".*/\1/' out)"'"}],"faults":[{"parameter":"project_name","code":"missing","message":"project_name - required parameter missing","expected":"string"},{"parameter":"greeting","code":"missing","message":"greeting - required parameter missing","expected":"string"}]}'
+holds out '{"errors":[{"template":"template://script/toy/cli","error":"'"$(sed -E 's/.*"error":"([^"]*)".*/\1/' out)"'","errors_total":2}],"faults":[{"parameter":"project_name","code":"missing","message":"project_name - required parameter missing","expected":"string"},{"parameter":"greeting","code":"missing","message":"greeting - required parameter missing","expected":"string"}]}'
 [ $status = 2 ] && ok || fail "faults as JSON: status $status"
 "$toolwire" template render makefile/toy -p project_name=demo -p jobs=9 -p "falgs=$(printf 'x%.0s' {1..200})" --json --templates own \
     <in >out 2>err || true
@@ -198,7 +198,7 @@ expect 0 'template://makefile/toy/cli  8  Toy Makefile  Builds a toy
 template://script/toy/cli    8  Toy script    Runs a toy
 template://notes/toy/long    5  Toy notes     Notes
 template://place/toy/cli     5  Toy place     Goes anywhere' search toy --toolchain toy --templates own
-expect 0 '{"templates":[{"uri":"template://script/toy/cli","name":"Toy script","description":"Runs a toy","category":"script","toolchain":{"type":"toy"},"variant":"cli","relevance":16}],"query":"toy script runs","count":1}' \
+expect 0 '{"templates":[{"uri":"template://script/toy/cli","name":"Toy script","description":"Runs a toy","category":"script","toolchain":{"type":"toy"},"variant":"cli","relevance":16}],"query":"toy script runs","count":1,"total":1}' \
     search toy script runs --json --toolchain toy --templates own
 expect 1 'toolwire template search: no template has these words' search qqqqqqqq
 expect 2 'toolwire template search: which words?' search
@@ -251,7 +251,7 @@ expect 0 "$(tree demo same 'replaced +1 -1' 'replaced +0 -0' '3 files: 0 new, 1 
 printf 'key\n' >demo/NOTES
 "$toolwire" template render notes/toy --templates own --output demo/NOTES --overwrite && [ "$(stat -c %a demo/NOTES)" = 600 ] && ok ||
     fail "render: $(stat -c %a demo/NOTES)"
-expect 0 '{"toolchain":{"type":"toy"},"folder":"fresh/er","dry_run":true,"files":[{"template":"template://notes/toy/long","path":"NOTES","size":6,"checksum":"'"$(printf 'notes\n' | sha256sum | cut -d' ' -f1)"'","executable":false,"state":"new"}]}' \
+expect 0 '{"toolchain":{"type":"toy"},"folder":"fresh/er","dry_run":true,"files":[{"template":"template://notes/toy/long","path":"NOTES","size":6,"checksum":"'"$(printf 'notes\n' | sha256sum | cut -d' ' -f1)"'","executable":false,"state":"new"}],"skipped":[]}' \
     scaffold toy notes/long --into fresh/er --dry-run --json --templates own
 absent fresh
 # --into: folders that are missing are made; without project_name the project has a name all the same.
@@ -381,6 +381,37 @@ expect 1 "error: empty/manifest.json: there is none, nor one in a folder of 'emp
 0 templates: 1 error, 0 warnings" lint empty
 expect 2 "toolwire template lint: cannot read the folder 'none': No such file or directory" lint none
 expect 2 'toolwire template lint: which DIR?' lint
+
+# A file whose condition is false is not made, and that is said; alone it is.
+expect 0 'x/
+└── Makefile  new
+
+1 file: 1 new, 0 same, 0 differs
+tests: not made, since has_tests is false' scaffold c makefile tests -p project_name=x -p has_tests=no --dry-run
+expect 2 'toolwire template scaffold: nothing is left to be made: has_tests is false' scaffold c tests -p project_name=x -p has_tests=no
+[ "$("$toolwire" template scaffold c makefile tests -p project_name=x -p has_tests=no --dry-run --json | sed 's/.*"skipped"/"skipped"/')" = \
+    '"skipped":[{"template":"template://tests/c/cli","when":"has_tests"}]}' ] && ok || fail 'scaffold --json: skipped'
+"$toolwire" template render tests/c -p project_name=x -p has_tests=no | grep -q '^#!' && ok || fail 'render of a file alone'
+"$toolwire" template show tests/c | grep -qx 'Output: tests/test_cli.sh (application/x-sh, executable) where has_tests is true' &&
+    ok || fail 'show: the condition'
+
+# Words that are reserved: the first ones are said, and all by show.
+expect 2 "toolwire template render: Parameter 'project_name' is a reserved word; it must be none of: build, deps, examples, incremental; got \"deps\"" \
+    render tests/rust -p project_name=deps
+"$toolwire" template render tests/python -p project_name=zlib >out 2>&1 && fail 'zlib is taken' || ok
+grep -q 'none of: and, as, .*, in and [1-9][0-9]* more; got' out && ok || fail "a long list of words: $(cat out)"
+"$toolwire" template show tests/python | grep -q '; none of and, as, .*, zlib, .*, typing_extensions$' && ok || fail 'show: reserved words'
+expect 2 "toolwire template render: Parameter 'features[1]' must be an element that differs from those before it; got \"json\"" \
+    render build/rust -p project_name=x -p features=json,json
+
+# More faults than are told.
+options=()
+for i in $(seq 60); do options+=(-p "a$i=1"); done
+printf '{"b0":1' >many
+for i in $(seq 80); do printf ',"b%d":1' "$i" >>many; done
+printf '}' >>many
+"$toolwire" template render tests/c -p project_name=x "${options[@]}" --params many >out 2>&1 && fail 'unknown parameters' || ok
+[ "$(wc -l <out)" = 101 ] && [ "$(tail -1 out)" = 'toolwire template render: and 41 more' ] && ok || fail "many faults: $(tail -2 out)"
 
 # The sub-commands themselves.
 expect 2 "toolwire template: unknown command 'sho'; did you mean 'show'?

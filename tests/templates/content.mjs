@@ -171,7 +171,7 @@ function checkAll() {
 // A parameter that changes nothing is a lie. Some stand back when another is given, so both are looked at: all others
 // given, and only what is required.
 function checkParametersAreUsed() {
-  const asked = templates.flatMap((t) => t.parameters.map((p) => [t, p]));
+  const asked = templates.flatMap((t) => t.parameters.filter((p) => p.name !== t.when).map((p) => [t, p]));
   const changed = (values, p) => ({ ...values, [p.name]: p.name === "project_name" ? "another-tool" : "Something else" });
   const without = (values, p) => Object.fromEntries(Object.entries(values).filter(([name]) => name !== p.name));
   const pairs = asked.flatMap(([t, p]) =>
@@ -187,6 +187,60 @@ function checkParametersAreUsed() {
     const [all, allOther, few, fewOther] = answers.slice(4 * i, 4 * i + 4);
 
     check(differ(all, allOther) || differ(few, fewOther), `${template.uri}: ${p.name} changes nothing`);
+  }
+}
+
+// Where its condition is false there is no file, and that is no failure.
+function checkConditions() {
+  const asked = templates.filter((t) => t.when);
+  const answers = probe(asked.map((t) => request(t, { ...required(t), [t.when]: false })));
+
+  check(asked.filter((t) => t.category === "tests").length === toolchains.length, "every toolchain can go without tests");
+  for (const [i, template] of asked.entries()) {
+    const { files, failures, skipped } = answers[i];
+
+    check(files.length === 0 && failures.length === 0 && skipped[0] === template.uri, `${template.uri}: made without ${template.when}`);
+  }
+}
+
+// Values that look well and would not build; and their neighbours, which do.
+function checkDoubtfulValues() {
+  const versions = {
+    bad: ["01.0.0", "1.00.0", "1.0.01", "1.0", "1.0.0-a", "1234567890.0.0", "1.0.99999999999999999999"],
+    good: ["0.0.0", "10.20.30", "999999999.0.1"],
+  };
+  const control = { bad: ["a\u007f", "\u007f", "a\u0001b", "a\nb"], good: ["a b", "ä"] };
+  const cases = [
+    ...["rust", "node", "python", "python-uv", "cpp"].map((toolchain) => [`build/${toolchain}`, "version", versions]),
+    ["source/c", "version", versions],
+    ...["rust", "node", "python"].flatMap((t) => ["author", "description"].map((name) => [`build/${t}`, name, control])),
+    ["build/python-uv", "description", control],
+    ["license/go", "author", control],
+    ["build/rust", "features", { bad: [["json", "json"], ["a", "b", "a"], ["a b"]], good: [["json", "JSON"], []] }],
+    ["makefile/rust", "features", { bad: [["json", "json"]], good: [["json"]] }],
+    // The edition needs 1.56, the program itself 1.61.
+    ["build/rust", "rust_version", { bad: ["1.05", "1.9", "1.55", "1.60", "1.061", "1.75.00", "2.0"], good: ["1.61", "1.75.0", "1.100"] }],
+    ["build/go", "go_version", { bad: ["1.05", "1.5", "1.15", "1.19.1", "1.21.01", "1.021"], good: ["1.16", "1.20", "1.21", "1.21.0"] }],
+    ["build/node", "node_version", { bad: ["0", "022", "16"], good: ["18", "22", "100"] }],
+    ["build/python", "python_version", { bad: ["3.010", "3.9", "3.1"], good: ["3.10", "3.14"] }],
+    ["build/go", "module_path", {
+      bad: ["std", "cmd", "fmt", "unicode/utf8", "greet", "a/b.", "example.com/a~1", "example.com/con", "example.com/NUL.x", "com1.example/x",
+        "example.com/-x", "example.com/~", "example.com/~x", "-a.b/c", "example.com/", "example.com//a", "example.com/.x", "example..com"],
+      good: ["example.com", "example.com/tools/greet", "git.sr.ht/~ada/greet", "example.com/x/v2", "example.com/console", "gopkg.in/yaml.v3",
+        "example.com/_x", "example.com/a..b"],
+    }],
+  ].flatMap(([name, parameter, { bad, good }]) => {
+    const template = find(`template://${name}/cli`);
+
+    return [...bad.map((value) => [template, parameter, value, false]), ...good.map((value) => [template, parameter, value, true])];
+  });
+  const answers = probe(cases.map(([t, name, value]) => request(t, { ...required(t), [name]: value })));
+
+  for (const [i, [template, name, value, isGood]] of cases.entries()) {
+    const faults = answers[i].failures.flatMap((failure) => failure.faults);
+
+    check(isGood ? answers[i].files.length === 1 : faults.length > 0 && faults.every((f) => f.parameter.split("[")[0] === name),
+      `${template.uri}: ${name} ${JSON.stringify(value)} is ${isGood ? "refused" : "taken"}`);
   }
 }
 
@@ -230,6 +284,8 @@ checkSharedNames();
 checkSources();
 checkAll();
 checkParametersAreUsed();
+checkConditions();
+checkDoubtfulValues();
 checkLockFilesAreNotIgnored();
 if (!hasTomllib) {
   skip("TOML: no python3 with tomllib on this machine");

@@ -11,10 +11,11 @@ const project = join(folder, "sample-tool");
 
 function makeFiles(more) {
   const parameters = { project_name: "sample-tool", description: "Greets & counts; it's 100% = fun", ...more };
-  const [{ files, failures }] = probe([{ toolchain, names, parameters }]);
+  const [{ files, failures, skipped }] = probe([{ toolchain, names, parameters }]);
 
   check(failures.length === 0, `the project is made: ${JSON.stringify(failures)}`);
-  check(files.length === names.length, "a file for each name");
+  check(files.length + skipped.length === names.length, "a file for each name");
+  check(skipped.join() === (more.has_tests === false ? "tests" : ""), `${skipped} is not made`);
   return files;
 }
 
@@ -102,17 +103,18 @@ function checkWords() {
   check(must(project, "make", ["help"]).stdout.split("\n").length === targets.length + 1, "make help: a line for each target");
 }
 
-// Without tests there is neither a target nor a word of it.
+// Without tests there is neither a file nor a target nor a word of it.
 function checkWithoutTests() {
   const files = makeFiles({ has_tests: false });
   const makefile = files.find((file) => file.path === "Makefile").content;
 
+  check(!files.some((file) => /test/.test(file.path)), "no tests: no file");
   check(!/^(test|coverage|sanitize):/m.test(makefile), "no tests: no target");
   // The Rust README is told its commands.
   for (const file of files.filter(({ path }) => path === "CONTRIBUTING.md" || (path === "README.md" && toolchain !== "rust"))) {
     check(!/make (test|coverage|sanitize)/.test(file.content), `no tests: no word of them in ${file.path}`);
   }
-  writeFiles(join(folder, "untested"), files.filter((file) => !/test/.test(file.path)));
+  writeFiles(join(folder, "untested"), files);
   must(join(folder, "untested"), "make", ["-n", "all", "ci"]);
 }
 
@@ -208,6 +210,8 @@ const projects = {
       target("build-release", "", offline);
       const other = another({ features: ["alpha", "beta"], has_benchmarks: true, default_args: "Eve" });
       must(other, "make", ["-n", "bench"], offline);
+      // The least and the most that is taken.
+      must(another({ rust_version: "1.61", version: "999999999.999999999.0" }), "make", ["check"], offline);
       check(must(other, "make", ["run"], offline).stdout.includes("Hello, Eve!"), "features and default arguments");
       target("install", "", { ...offline, CARGO_INSTALL_ROOT: join(folder, "installed") });
       check(existsSync(join(folder, "installed/bin/sample-tool")), "make install puts it there");
@@ -230,6 +234,9 @@ const projects = {
       target("run ARGS=Ada", "Hello, Ada!", offline);
       checkProgram(join(project, "bin/sample-tool"), []);
       target("coverage", "total:", offline);
+      for (const module_path of ["git.sr.ht/~ada/greet", "gopkg.in/greet.v3", "example.com/console", "example.com/_x", "example.com"]) {
+        must(another({ module_path, go_version: "1.16" }), "make", ["test", "build"], offline);
+      }
       checkNames((home) => must(home, "make", ["test", "build", "run"], offline));
     });
     if (!has("go")) {

@@ -100,6 +100,9 @@ export function sample(template, parameter) {
   if (name === "entry_point") {
     return entries[template.toolchain];
   }
+  if (name === template.when) {
+    return true; // without it there is no file
+  }
   if (name in samples) {
     return samples[name];
   }

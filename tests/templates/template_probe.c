@@ -3,7 +3,7 @@
  * A line of stdin is {"toolchain": "rust", "names": ["makefile", …], "parameters": {…}} and is
  * answered by a line {"files": [{"path", "filename", "content", "sha256", "mime_type",
  * "executable"}…], "failures": [{"asked", "message", "faults": [{"parameter", "code",
- * "expected"}…]}…]}. */
+ * "expected"}…]}…], "skipped": ["tests"…]}. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +82,12 @@ static void write_answer(Bytes *out, const TemplateProject *project)
     json_write_array(&w);
     for (size_t i = 0; i < project->n_failures; i++) {
         write_failure(&w, &project->failures[i]);
+    }
+    json_write_end_array(&w);
+    json_write_key(&w, SPAN("skipped"));
+    json_write_array(&w);
+    for (size_t i = 0; i < project->n_skipped; i++) {
+        json_write_string(&w, project->skipped[i].asked);
     }
     json_write_end_array(&w);
     json_write_end_object(&w);

@@ -51,8 +51,9 @@ size_t template_catalog_variants(const TemplateCatalog *catalog, const Span **re
  * several words and equal to the name. A word that no template of the catalog has counts 1 where
  * it is one letter off a word of the name, or two if it has six letters and more. A template that
  * lacks a word altogether is not found. An empty query finds all, with 8 and the number of
- * parameters. Best first, then by URI. Of the query the first TEMPLATE_QUERY_BYTES and
- * TEMPLATE_QUERY_WORDS count. */
+ * parameters; one with a NUL in it finds nothing. A word that comes twice is looked for once. Best
+ * first, then by URI. Of the query the first TEMPLATE_QUERY_BYTES and TEMPLATE_QUERY_WORDS (each
+ * other than those before) count. */
 #define TEMPLATE_QUERY_BYTES 512
 #define TEMPLATE_QUERY_WORDS 16
 

@@ -24,21 +24,37 @@
 typedef struct SearchQuery {
     char text[TEMPLATE_QUERY_BYTES]; /* in small letters, one blank between words */
     size_t n_text;
-    Span words[TEMPLATE_QUERY_WORDS];
+    size_t n_said;                    /* words in it */
+    Span words[TEMPLATE_QUERY_WORDS]; /* each once */
     size_t n_words;
+    bool is_hopeless; /* no template has what is in it */
 } SearchQuery;
 
 static bool query_is_blank(char c)
 {
-    return (unsigned char)c <= ' ';
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static void query_add(SearchQuery *q, Span word)
+{
+    q->n_said++;
+    for (size_t i = 0; i < q->n_words; i++) {
+        if (span_equals(q->words[i], word)) {
+            return;
+        }
+    }
+    q->words[q->n_words++] = word;
 }
 
 static void query_init(SearchQuery *q, Span query)
 {
     size_t n = query.n < sizeof(q->text) ? query.n : sizeof(q->text);
 
+    q->n_said = 0;
     q->n_words = 0;
     q->n_text = 0;
+    /* A NUL divides the fields of an entry: a word that holds one would be found across them. */
+    q->is_hopeless = n > 0 && memchr(query.p, '\0', n) != NULL;
     for (size_t i = 0; i < n && q->n_words < TEMPLATE_QUERY_WORDS;) {
         size_t start;
 
@@ -55,7 +71,7 @@ static void query_init(SearchQuery *q, Span query)
         while (i < n && !query_is_blank(query.p[i])) {
             q->text[q->n_text++] = catalog_lower(query.p[i++]);
         }
-        q->words[q->n_words++] = span_make(q->text + start, q->n_text - start);
+        query_add(q, span_make(q->text + start, q->n_text - start));
     }
 }
 
@@ -254,7 +270,7 @@ static void search_word(TemplateCatalog *catalog, Span text)
 
 static bool entry_is_called(const CatalogEntry *e, const SearchQuery *q)
 {
-    return q->n_words > 1 &&
+    return q->n_said > 1 &&
            span_equals(span_make(e->words, e->n_name), span_make(q->text, q->n_text));
 }
 
@@ -298,6 +314,11 @@ int template_catalog_search(TemplateCatalog *catalog, Span query, const Template
     SearchQuery q;
 
     query_init(&q, query);
+    *ret_hits = catalog->hits;
+    *ret_n = 0;
+    if (q.is_hopeless) {
+        return 0;
+    }
     for (size_t i = 0; i < catalog->n; i++) {
         int n = (int)catalog->sorted[i]->template->n_parameters;
 
@@ -307,6 +328,5 @@ int template_catalog_search(TemplateCatalog *catalog, Span query, const Template
         search_word(catalog, q.words[i]);
     }
     *ret_n = search_collect(catalog, &q, filter);
-    *ret_hits = catalog->hits;
     return 0;
 }

@@ -24,6 +24,7 @@ enum {
     FIELD_OUTPUT,
     FIELD_MIME_TYPE,
     FIELD_EXECUTABLE,
+    FIELD_WHEN,
     FIELD_PARAMETERS,
     N_FIELDS
 };
@@ -37,6 +38,7 @@ static const ManifestField template_fields[N_FIELDS] = {
     [FIELD_OUTPUT] = {"output", JSON_STRING, true},
     [FIELD_MIME_TYPE] = {"mime_type", JSON_STRING, false},
     [FIELD_EXECUTABLE] = {"executable", JSON_TRUE, false},
+    [FIELD_WHEN] = {"when", JSON_STRING, false},
     [FIELD_PARAMETERS] = {"parameters", JSON_ARRAY, false},
 };
 
@@ -99,7 +101,8 @@ static int template_read_uri(ManifestReader *reader, JsonValue v, Template *t)
     if (r == 0 && t->uri_text.p != NULL && !template_uri_parse(t->uri_text, &t->uri)) {
         manifest_blame(reader, v, "uri",
                        "must be " TEMPLATE_URI_TEMPLATE
-                       " with parts of small letters, digits and '-', '_', '.', '+'");
+                       " with parts of small letters, digits and '-', '_', '.', '+', each of "
+                       "which begins with a letter or digit");
     }
     return r;
 }
@@ -135,6 +138,7 @@ static int template_read_words(ManifestReader *reader, JsonValue object, const J
         {FIELD_FILE, MANIFEST_LINE, &t->file},
         {FIELD_OUTPUT, MANIFEST_LINE, &t->output},
         {FIELD_MIME_TYPE, MANIFEST_LINE, &t->mime_type},
+        {FIELD_WHEN, MANIFEST_LINE, &t->when},
     };
     int r = template_read_uri(reader, fields[FIELD_URI], t);
 
@@ -202,6 +206,23 @@ static int template_read_parameters(ManifestReader *reader, JsonValue v, Templat
     return r;
 }
 
+/* A condition is one of the template's own parameters, and true or false. */
+static void template_check_when(ManifestReader *reader, JsonValue where, const Template *t)
+{
+    if (t->when.p == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < t->n_parameters; i++) {
+        if (span_equals(t->parameters[i].name, t->when)) {
+            if (t->parameters[i].type != TEMPLATE_BOOLEAN) {
+                manifest_blame(reader, where, "when", "must name a parameter of type boolean");
+            }
+            return;
+        }
+    }
+    manifest_blame(reader, where, "when", "\"%s\" is no parameter of the template", t->when.p);
+}
+
 /* uris: URI → where it stood first, as a 1-based index. */
 static int template_check_unique(ManifestReader *reader, JsonValue where, const Template *t,
                                  size_t index, Map *uris)
@@ -245,6 +266,7 @@ static int manifest_read_template(ManifestReader *reader, JsonValue object, size
         r = template_read_parameters(reader, fields[FIELD_PARAMETERS], t);
     }
     if (r == 0) {
+        template_check_when(reader, fields[FIELD_WHEN], t);
         r = template_check_unique(reader, fields[FIELD_URI], t, index, uris);
     }
     if (r == 0 && reader->report.n_errors == n_errors) {

@@ -5,7 +5,7 @@
  *         { "uri": "template://makefile/rust/cli", "name": "Rust CLI Makefile",
  *           "description": "Makefile for building Rust command-line applications with cargo",
  *           "version": "1.0.0", "file": "makefile.hbs", "output": "Makefile",
- *           "mime_type": "text/x-makefile", "executable": false,
+ *           "mime_type": "text/x-makefile", "executable": false, "when": "has_tests",
  *           "parameters": [
  *             { "name": "project_name", "type": "string", "required": true, "description": "…",
  *               "pattern": "^[A-Za-z][A-Za-z0-9_-]*$" },
@@ -14,8 +14,10 @@
  *     needed     uri, name, file, output; of a parameter name and type
  *     type       string, boolean, integer, array (of strings), choice (one of "choices")
  *     further    default or required, description; string and array: pattern (of each element),
- *                minimum and maximum (characters, elements); integer: minimum and maximum; choice:
- *                choices
+ *                minimum and maximum (characters, elements); array: unique (no element comes
+ *                twice); integer: minimum and maximum; choice: choices
+ *     when       a boolean parameter of the template: where it is false, a project goes without the
+ *                file
  *
  *     reserved   words that a string parameter of that name cannot be, in any template of the
  *                manifest; case, '-' and '_' do not count, since names are turned into one another
@@ -75,6 +77,7 @@ typedef struct TemplateParameter {
     Span name;
     TemplateType type;
     bool required;
+    bool unique;        /* array: no element comes twice */
     Span description;   /* text; may be empty */
     JsonValue default_; /* node NULL if there is none */
     Span pattern;       /* may be empty */
@@ -97,6 +100,7 @@ typedef struct Template {
     Span output;    /* as written */
     Span mime_type; /* by the name of the output if not said */
     bool executable;
+    Span when; /* name of the parameter that must be true in a project; may be empty */
     const TemplateParameter *parameters;
     size_t n_parameters;
     Span schema; /* JSON Schema (2020-12) of the parameters, one line: type object,

@@ -21,6 +21,7 @@ enum {
     FIELD_MINIMUM,
     FIELD_MAXIMUM,
     FIELD_CHOICES,
+    FIELD_UNIQUE,
     N_FIELDS
 };
 
@@ -34,6 +35,7 @@ static const ManifestField parameter_fields[N_FIELDS] = {
     [FIELD_MINIMUM] = {"minimum", JSON_NUMBER, false},
     [FIELD_MAXIMUM] = {"maximum", JSON_NUMBER, false},
     [FIELD_CHOICES] = {"choices", JSON_ARRAY, false},
+    [FIELD_UNIQUE] = {"unique", JSON_TRUE, false},
 };
 
 static const char *const type_names[TEMPLATE_N_TYPES] = {"string", "boolean", "integer", "array",
@@ -132,6 +134,7 @@ static void parameter_check_fit(ManifestReader *reader, const JsonValue *fields,
     fits[FIELD_PATTERN] = is_text;
     fits[FIELD_MINIMUM] = fits[FIELD_MAXIMUM] = is_text || p->type == TEMPLATE_INTEGER;
     fits[FIELD_CHOICES] = p->type == TEMPLATE_CHOICE;
+    fits[FIELD_UNIQUE] = p->type == TEMPLATE_ARRAY;
     for (size_t i = 0; i < N_FIELDS; i++) {
         if (fields[i].node != NULL && !fits[i]) {
             manifest_blame(reader, fields[i], parameter_fields[i].name, "is not for type %s",
@@ -296,6 +299,9 @@ static int parameter_read_typed(ManifestReader *reader, JsonValue object, const 
 
     parameter_check_fit(reader, fields, p);
     parameter_read_bounds(reader, fields, p);
+    if (fields[FIELD_UNIQUE].node != NULL) {
+        (void)json_bool(fields[FIELD_UNIQUE], &p->unique);
+    }
     if (p->type == TEMPLATE_CHOICE) {
         if (fields[FIELD_CHOICES].node == NULL) {
             manifest_blame(reader, object, NULL, "must have \"choices\"");

@@ -57,6 +57,10 @@ static void schema_write_parameter(JsonWriter *w, const TemplateParameter *p)
         json_write_key(w, span_from_str(schema_words[p->type].maximum));
         json_write_int(w, p->maximum);
     }
+    if (p->unique) {
+        json_write_key(w, SPAN("uniqueItems"));
+        json_write_bool(w, true);
+    }
     schema_write_value(w, "enum", p->choices);
     schema_write_value(w, "default", p->default_);
     json_write_end_object(w);

@@ -133,7 +133,8 @@ static bool program_uses(const TemplateProgram *program, Span name)
     return false;
 }
 
-/* project_name names the folder of the project even where no text uses it. */
+/* project_name names the folder of the project even where no text uses it, and a condition decides
+ * whether there is a file. */
 static void text_warn_unused(TextReader *reader, const TemplateProgram *content,
                              const TemplateProgram *path)
 {
@@ -141,8 +142,8 @@ static void text_warn_unused(TextReader *reader, const TemplateProgram *content,
         Span name = reader->t->parameters[i].name;
         Diag diag = DIAG_NULL;
 
-        if (span_equals(name, SPAN("project_name")) || program_uses(content, name) ||
-            program_uses(path, name)) {
+        if (span_equals(name, SPAN("project_name")) || span_equals(name, reader->t->when) ||
+            program_uses(content, name) || program_uses(path, name)) {
             continue;
         }
         (void)diag_set(&diag, TEMPLATE_MANIFEST_E_MALFORMED, "parameter \"%s\" is never used",

@@ -4,7 +4,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "toolkit/templates/parameters.h"
 
 /* One value while it is checked. */
@@ -158,6 +160,50 @@ static int value_check_string(const ValueCheck *x, JsonValue v)
     return r;
 }
 
+/* Equal strings have equal ones, however they are spelt. 0, -ENOMEM. */
+static int string_hash(JsonValue v, uint64_t *ret)
+{
+    static const HashSeed seed = {0x656c656d656e7473, 0x6f6e636565616368};
+    CLEANUP(mem_freep) char *room = NULL;
+    Span text;
+
+    if (!json_string_plain(v, &text)) {
+        room = mem_alloc(v.node->size);
+        if (room == NULL) {
+            return err_raise(-ENOMEM);
+        }
+        text = span_make(room, json_string_decode(v, room));
+    }
+    *ret = hash_span(seed, text);
+    return 0;
+}
+
+/* Each element against those before it: by a number, since long ones that differ at their end would
+ * take their time. */
+static int value_check_unique(ValueCheck *x, JsonValue v)
+{
+    uint64_t hashes[TEMPLATE_ELEMENTS_MAX];
+    int r = 0;
+
+    x->index = 0;
+    for (JsonIter it = json_iter(v); r == 0 && json_iter_next(&it); x->index++) {
+        bool is_string = json_kind(it.value) == JSON_STRING;
+        bool is_twice = false;
+
+        hashes[x->index] = 0; /* of what is no string, and told already */
+        if (is_string) {
+            r = string_hash(it.value, &hashes[x->index]);
+        }
+        for (size_t i = 0; r == 0 && is_string && !is_twice && i < x->index; i++) {
+            is_twice = hashes[i] == hashes[x->index];
+        }
+        if (is_twice) {
+            r = value_blame(x, TEMPLATE_FAULT_TWICE, it.value);
+        }
+    }
+    return r;
+}
+
 static int value_check_array(ValueCheck *x, JsonValue v)
 {
     int r = 0;
@@ -175,7 +221,7 @@ static int value_check_array(ValueCheck *x, JsonValue v)
     for (JsonIter it = json_iter(v); r == 0 && json_iter_next(&it); x->index++) {
         r = value_check_string(x, it.value);
     }
-    return r;
+    return r == 0 && x->p->unique ? value_check_unique(x, v) : r;
 }
 
 /* Whether a whole number is one that a template writes as it was given. */
@@ -280,6 +326,25 @@ static int write_choices(Bytes *out, const TemplateParameter *p)
     return r;
 }
 
+/* "none of: build, deps": the first words, and how many there are beside them. */
+static int write_reserved(Bytes *out, const TemplateParameter *p)
+{
+    size_t n_all = json_count(p->reserved);
+    size_t n = 0;
+    int r = bytes_append_span(out, SPAN("none of: "));
+
+    for (JsonIter it = json_iter(p->reserved);
+         r == 0 && n < TEMPLATE_EXPECTED_WORDS && json_iter_next(&it); n++) {
+        Span raw = json_span(it.value); /* without escapes: the manifest takes no other ones */
+
+        r = bytes_append_format(out, "%s%.*s", n > 0 ? ", " : "", (int)raw.n - 2, raw.p + 1);
+    }
+    if (r == 0 && n_all > n) {
+        r = bytes_append_format(out, " and %zu more", n_all - n);
+    }
+    return r;
+}
+
 int parameter_write_expected(Bytes *out, const TemplateParameter *p, const ParameterFault *fault)
 {
     static const char safe[] = "a name without '/', '\\', ':' and control characters that does not "
@@ -301,7 +366,10 @@ int parameter_write_expected(Bytes *out, const TemplateParameter *p, const Param
         return bytes_append_span(out, SPAN(safe));
     }
     if (strcmp(fault->code, TEMPLATE_FAULT_RESERVED) == 0) {
-        return bytes_append_span(out, SPAN("a name that is not reserved"));
+        return write_reserved(out, p);
+    }
+    if (strcmp(fault->code, TEMPLATE_FAULT_TWICE) == 0) {
+        return bytes_append_span(out, SPAN("an element that differs from those before it"));
     }
     /* Of type, and of one that is missing. */
     if (fault->index != PARAMETER_WHOLE || p->type == TEMPLATE_STRING) {
@@ -334,7 +402,8 @@ int parameter_write_message(Bytes *out, const TemplateParameter *p, const Parame
         {TEMPLATE_FAULT_CHOICE, " must be one of: "},
         {TEMPLATE_FAULT_NAME, " must be "},
         {TEMPLATE_FAULT_NUL, " must be "},
-        {TEMPLATE_FAULT_RESERVED, " must be "},
+        {TEMPLATE_FAULT_RESERVED, " is a reserved word; it must be "},
+        {TEMPLATE_FAULT_TWICE, " must be "},
         {TEMPLATE_FAULT_TYPE, " must be of type "},
     };
     const char *words = "";

@@ -25,6 +25,7 @@ typedef struct ValuesCheck {
     const Template *t;
     TemplateFault *faults;
     size_t n_faults;
+    size_t n_total; /* with those that are only counted */
     size_t cap;
     JsonValue *slots; /* for each parameter what is given; node NULL if nothing is */
     size_t n_given;   /* slots in use */
@@ -45,13 +46,14 @@ void template_values_deinit(TemplateValues *values)
     *values = (TemplateValues){.values = JSON_VALUE_NULL};
 }
 
-/* The next fault to be filled in; *ret is NULL if enough have been told. */
+/* The next fault to be filled in; *ret is NULL if enough have been told, and it is only counted. */
 static int check_next_fault(ValuesCheck *x, TemplateFault **ret)
 {
     size_t cap = x->cap == 0 ? 8 : x->cap * 2;
     TemplateFault *faults;
 
     *ret = NULL;
+    x->n_total++;
     if (x->n_faults == TEMPLATE_FAULTS_MAX) {
         return 0;
     }
@@ -163,14 +165,15 @@ static const char *check_nearest(const ValuesCheck *x, Span name)
 
 static int check_blame_unknown(ValuesCheck *x, Span name, JsonValue got)
 {
-    const char *nearest = check_nearest(x, name);
     Bytes *words = &x->values->text;
+    const char *nearest;
     TemplateFault *out;
     int r = check_next_fault(x, &out);
 
     if (r != 0 || out == NULL) {
         return err_pass(r);
     }
+    nearest = check_nearest(x, name);
     out->code = TEMPLATE_FAULT_UNKNOWN;
     out->parameter = name;
     if (nearest != NULL) {
@@ -238,9 +241,6 @@ static int check_unknown(ValuesCheck *x, JsonValue given,
         Span name;
         int r;
 
-        if (x->n_faults == TEMPLATE_FAULTS_MAX) {
-            break;
-        }
         if (check_find(x->t, it.key) < x->t->n_parameters) {
             continue;
         }
@@ -257,7 +257,26 @@ static int check_unknown(ValuesCheck *x, JsonValue given,
     return 0;
 }
 
-static int check_write(const ValuesCheck *x, Span *defaulted, size_t *ret_n)
+/* Which defaults apply: whatever may be wrong with what is given. */
+static int check_defaults(ValuesCheck *x)
+{
+    TemplateValues *values = x->values;
+    const TemplateParameter **defaulted =
+        arena_alloc_array(&values->arena, x->t->n_parameters + 1, sizeof(*defaulted));
+
+    if (defaulted == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    for (size_t i = 0; i < x->t->n_parameters; i++) {
+        if (x->slots[i].node == NULL && x->t->parameters[i].default_.node != NULL) {
+            defaulted[values->n_defaulted++] = &x->t->parameters[i];
+        }
+    }
+    values->defaulted = defaulted;
+    return 0;
+}
+
+static int check_write(const ValuesCheck *x)
 {
     TemplateValues *values = x->values;
     JsonWriter w;
@@ -271,14 +290,9 @@ static int check_write(const ValuesCheck *x, Span *defaulted, size_t *ret_n)
             json_write_raw(&w, json_span(x->slots[i]));
         }
     }
-    for (size_t i = 0; i < x->t->n_parameters; i++) {
-        const TemplateParameter *p = &x->t->parameters[i];
-
-        if (x->slots[i].node == NULL && p->default_.node != NULL) {
-            json_write_key(&w, p->name);
-            json_write_raw(&w, json_span(p->default_));
-            defaulted[(*ret_n)++] = p->name;
-        }
+    for (size_t i = 0; i < values->n_defaulted; i++) {
+        json_write_key(&w, values->defaulted[i]->name);
+        json_write_raw(&w, json_span(values->defaulted[i]->default_));
     }
     json_write_end_object(&w);
     return json_writer_finish(&w);
@@ -287,39 +301,25 @@ static int check_write(const ValuesCheck *x, Span *defaulted, size_t *ret_n)
 /* Whether what is given is already all that the template gets. */
 static bool check_is_complete(const ValuesCheck *x, JsonValue given)
 {
-    if (given.node == NULL || json_count(given) != x->n_given) {
-        return false;
-    }
-    for (size_t i = 0; i < x->t->n_parameters; i++) {
-        if (x->slots[i].node == NULL && x->t->parameters[i].default_.node != NULL) {
-            return false;
-        }
-    }
-    return true;
+    return given.node != NULL && json_count(given) == x->n_given && x->values->n_defaulted == 0;
 }
 
 static int check_fill(ValuesCheck *x, JsonValue given)
 {
     TemplateValues *values = x->values;
-    Span *defaulted;
     int r;
 
     if (check_is_complete(x, given)) {
         values->values = given;
         return 0;
     }
-    defaulted = arena_alloc_array(&values->arena, x->t->n_parameters + 1, sizeof(*defaulted));
-    if (defaulted == NULL) {
-        return err_raise(-ENOMEM);
-    }
-    r = check_write(x, defaulted, &values->n_defaulted);
+    r = check_write(x);
     if (r == 0) {
         r = json_parse(&values->doc, &values->arena, values->text.data, values->text.n, NULL, NULL);
     }
     if (r != 0) {
         return err_fold(r);
     }
-    values->defaulted = defaulted;
     values->values = json_root(&values->doc);
     return 0;
 }
@@ -339,6 +339,9 @@ static int check_run(ValuesCheck *x, JsonValue given, bool (*is_known)(void *con
                                given);
     }
     r = check_sort(x, given);
+    if (r == 0) {
+        r = check_defaults(x);
+    }
     if (r == 0) {
         r = check_known(x);
     }
@@ -362,6 +365,7 @@ int template_values_check(TemplateValues *values, const Template *t, JsonValue g
     values->values = JSON_VALUE_NULL;
     values->faults = NULL;
     values->n_faults = 0;
+    values->n_faults_total = 0;
     values->defaulted = NULL;
     values->n_defaulted = 0;
     if (values->scratch == NULL) {
@@ -375,5 +379,6 @@ int template_values_check(TemplateValues *values, const Template *t, JsonValue g
     }
     values->faults = x.faults;
     values->n_faults = x.n_faults;
+    values->n_faults_total = x.n_total;
     return 0;
 }

@@ -18,6 +18,7 @@
 #define TEMPLATE_FAULT_PATTERN "pattern"
 #define TEMPLATE_FAULT_RANGE   "range" /* minimum or maximum, or above the sizes below */
 #define TEMPLATE_FAULT_CHOICE  "choice"
+#define TEMPLATE_FAULT_TWICE   "duplicate"   /* an element that was there before */
 #define TEMPLATE_FAULT_NUL     "nul"         /* a string with a NUL in it */
 #define TEMPLATE_FAULT_NAME    "unsafe_name" /* would leave the folder of the project */
 /* A word that the manifest keeps for something else. */
@@ -32,12 +33,15 @@
 #define TEMPLATE_ELEMENTS_MAX 1024
 #define TEMPLATE_VALUES_BYTES ((size_t)4 * 1024 * 1024)
 
-/* Faults of one check: those that come later are not told. */
+/* Faults of one check that are told; those that come later are counted. */
 #define TEMPLATE_FAULTS_MAX 100
 
 /* What a fault quotes of a value, and of choices, is cut here, and then ends in "...". */
 #define TEMPLATE_GOT_BYTES      80
 #define TEMPLATE_EXPECTED_BYTES 1024
+
+/* Reserved words that a fault names; of the others it says how many they are. */
+#define TEMPLATE_EXPECTED_WORDS 20
 
 /* Names and paths longer than that no file system takes. */
 #define TEMPLATE_NAME_MAX 255
@@ -61,7 +65,10 @@ typedef struct TemplateValues {
                          object in any case */
     const TemplateFault *faults;
     size_t n_faults;
-    const Span *defaulted; /* names whose default was applied; none if there is a fault */
+    size_t n_faults_total; /* with those that are not told */
+    /* Parameters that were not given and have a default: also where others have faults. None if the
+     * values are no object, or too long. */
+    const TemplateParameter *const *defaulted;
     size_t n_defaulted;
     SchemaCheck *scratch; /* for patterns */
 } TemplateValues;

@@ -22,6 +22,7 @@ typedef struct ProjectRun {
     int64_t unix_ms;
     const Template **templates; /* asked for; NULL where there is none of that name */
     size_t n_templates;
+    bool skips; /* templates whose condition is false */
 } ProjectRun;
 
 void template_project_init(TemplateProject *project)
@@ -40,16 +41,20 @@ void template_project_deinit(TemplateProject *project)
     *project = (TemplateProject){.n_files = 0};
 }
 
-/* Forgets what was there, and makes room for n files or failures. */
+/* Forgets what was there, and makes room for n files, failures or skipped ones. */
 static int project_begin(TemplateProject *project, size_t n)
 {
     arena_reset(&project->arena, LIMIT_KEEP_BYTES);
     bytes_clear_keep(&project->text, LIMIT_KEEP_BYTES);
     project->n_files = 0;
     project->n_failures = 0;
+    project->n_skipped = 0;
     project->files = arena_alloc_array(&project->arena, n, sizeof(*project->files));
     project->failures = arena_alloc_array(&project->arena, n, sizeof(*project->failures));
-    return project->files != NULL && project->failures != NULL ? 0 : err_raise(-ENOMEM);
+    project->skipped = arena_alloc_array(&project->arena, n, sizeof(*project->skipped));
+    return project->files != NULL && project->failures != NULL && project->skipped != NULL
+               ? 0
+               : err_raise(-ENOMEM);
 }
 
 static int project_keep(TemplateProject *project, Span text, Span *ret)
@@ -100,10 +105,10 @@ static int project_keep_faults(TemplateProject *project, const TemplateFault *fa
     return r;
 }
 
-static int project_fail_values(TemplateProject *project, Span asked, const TemplateFault *faults,
-                               size_t n)
+static int project_fail_values(TemplateProject *project, Span asked)
 {
     CLEANUP(bytes_deinit) Bytes words = BYTES_NULL;
+    const TemplateFault *faults = project->values.faults;
     Span name = faults[0].parameter.n > 0 ? faults[0].parameter : SPAN("parameters");
     TemplateFailure *failure;
     int r;
@@ -117,7 +122,11 @@ static int project_fail_values(TemplateProject *project, Span asked, const Templ
     }
     r = r != 0 ? r : bytes_append_span(&words, faults[0].message);
     r = r != 0 ? r : project_fail(project, asked, bytes_span(&words), &failure);
-    return r != 0 ? err_fold(r) : project_keep_faults(project, faults, n, failure);
+    if (r != 0) {
+        return err_fold(r);
+    }
+    failure->n_faults_total = project->values.n_faults_total;
+    return project_keep_faults(project, faults, project->values.n_faults, failure);
 }
 
 /* The folder's name: the caller's project_name whether or not this template has such a parameter,
@@ -270,6 +279,26 @@ static bool run_is_known(void *context, Span name)
     return false;
 }
 
+/* Is the template's condition false? Its parameter without a value and a default counts as that. */
+static bool project_skips(const ProjectRun *run, const Template *t)
+{
+    bool flag = false;
+    JsonValue v;
+
+    return run->skips && t->when.n > 0 &&
+           !(json_get(run->project->values.values, t->when, &v) && json_bool(v, &flag) && flag);
+}
+
+static int project_skip(TemplateProject *project, const Template *t, Span asked)
+{
+    TemplateSkip *skip = &project->skipped[project->n_skipped];
+    int r = project_keep(project, asked, &skip->asked);
+
+    skip->template = t;
+    project->n_skipped += r == 0;
+    return r;
+}
+
 static int project_make(ProjectRun *run, const Template *t, Span asked)
 {
     TemplateProject *project = run->project;
@@ -281,7 +310,10 @@ static int project_make(ProjectRun *run, const Template *t, Span asked)
         return err_pass(r);
     }
     if (values->n_faults > 0) {
-        return project_fail_values(project, asked, values->faults, values->n_faults);
+        return project_fail_values(project, asked);
+    }
+    if (project_skips(run, t)) {
+        return project_skip(project, t, asked);
     }
     r = project_folder(run, &folder);
     if (r != 0) {
@@ -355,8 +387,11 @@ int template_project_many(TemplateProject *project, const TemplateCatalog *catal
 {
     static const char too_many[] = "More than 256 templates asked for";
     size_t n = n_names < TEMPLATE_PROJECT_NAMES ? n_names : TEMPLATE_PROJECT_NAMES;
-    ProjectRun run = {
-        .project = project, .parameters = parameters, .unix_ms = unix_ms, .n_templates = n};
+    ProjectRun run = {.project = project,
+                      .parameters = parameters,
+                      .unix_ms = unix_ms,
+                      .n_templates = n,
+                      .skips = true};
     int r = project_begin(project, n + 1);
 
     if (r != 0) {

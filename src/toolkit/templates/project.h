@@ -36,7 +36,14 @@ typedef struct TemplateFailure {
     Span message; /* "Template not found: …", "Parameter validation failed: NAME - …", … */
     const TemplateFault *faults;
     size_t n_faults;
+    size_t n_faults_total; /* with those that are not told */
 } TemplateFailure;
+
+/* A template of a project whose condition is false, so that there is no file of it. */
+typedef struct TemplateSkip {
+    const Template *template;
+    Span asked; /* as the caller named it */
+} TemplateSkip;
 
 /* All that it points at is its own, but for the templates, and valid until the next use. */
 typedef struct TemplateProject {
@@ -47,12 +54,15 @@ typedef struct TemplateProject {
     size_t n_files;
     TemplateFailure *failures;
     size_t n_failures;
+    TemplateSkip *skipped;
+    size_t n_skipped;
 } TemplateProject;
 
 void template_project_init(TemplateProject *project);
 void template_project_deinit(TemplateProject *project);
 
-/* One template: one file, or one failure. Forgets what was there. 0, -ENOMEM, -EIO (no checksum).
+/* One template: one file, whatever its condition, or one failure. Forgets what was there. 0,
+ * -ENOMEM, -EIO (no checksum).
  */
 int template_project_one(TemplateProject *project, const Template *t, JsonValue parameters,
                          int64_t unix_ms);
@@ -61,6 +71,7 @@ int template_project_one(TemplateProject *project, const Template *t, JsonValue 
  * "category/variant", or whole URIs. An unknown name, a name twice, two files of one path (letters
  * of either case; or one that is a folder of the other): a failure each, of the later one. A
  * parameter is unknown only if no asked template has it; project_name never is: it names the folder
- * also of files whose template has no such parameter. As one. */
+ * also of files whose template has no such parameter. A template whose condition is false makes no
+ * file, and is one of those skipped. As one. */
 int template_project_many(TemplateProject *project, const TemplateCatalog *catalog, Span toolchain,
                           const Span *names, size_t n_names, JsonValue parameters, int64_t unix_ms);

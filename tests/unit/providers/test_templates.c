@@ -303,9 +303,50 @@ static void validation_says_all_there_is_to_say(void **state)
     rig_assert_at(rig, "/errors/1/code", "\"unknown\"");
     rig_assert_at(rig, "/missing_required", "[\"project_name\"]");
     rig_assert_at(rig, "/validation_errors", "[\"Unknown parameter: has_test\"]");
-    rig_assert_at(rig, "/defaults", "{}");
+    /* Those that apply, though not all is well. */
+    rig_assert_at(rig, "/defaults/has_tests", "true");
+    rig_assert_at(rig, "/defaults/features", "[]");
+    rig_assert_at(rig, "/errors_total", "2");
     rig_tool(rig, "validate_template", "{" MAKEFILE ",'parameters':{}}");
     rig_assert_says(rig, "Validation failed: 1 error\"");
+}
+
+/* A call with more faults than are told. */
+static void call_with_many_faults(Rig *rig, const char *tool, const char *arguments)
+{
+    char *json = malloc(1 << 16);
+    size_t n;
+
+    assert_non_null(json);
+    n = (size_t)snprintf(json, 1 << 16, "%s", arguments);
+    for (int i = 0; i < 150; i++) {
+        n += (size_t)snprintf(json + n, (1 << 16) - n, ",'nobody%d':1", i);
+    }
+    (void)snprintf(json + n, (1 << 16) - n, "}}");
+    rig_tool(rig, tool, json);
+    free(json);
+}
+
+static void faults_that_are_not_told_are_counted(void **state)
+{
+    Rig *rig = *state;
+
+    call_with_many_faults(rig, "validate_template", "{" MAKEFILE ",'parameters':{'project_name':1");
+    rig_assert_says(rig, "Validation failed: 151 errors");
+    rig_assert_says(rig, "\\nand 51 more\"}");
+    rig_assert_at(rig, "/errors_total", "151");
+    assert_true(rig_has(rig, "/errors/99"));
+    assert_false(rig_has(rig, "/errors/100"));
+    call_with_many_faults(rig, "generate_template", "{" MAKEFILE ",'parameters':{'project_name':1");
+    assert_int_equal(rig->wire_code, TEMPLATES_ERROR_PARAMETERS);
+    rig_assert_says(rig, "\nand 51 more");
+    rig_assert_at(rig, "/errors_total", "151");
+    call_with_many_faults(
+        rig, "scaffold_project",
+        "{'toolchain':'rust','templates':['makefile'],'parameters':{'has_tests':1");
+    /* Of each template some lines; the rest is in the structured content. */
+    rig_assert_says(rig, "\\nand 132 more\"}");
+    rig_assert_at(rig, "/errors/0/errors_total", "152");
 }
 
 /* ---- list_templates, search_templates ---- */
@@ -451,6 +492,7 @@ int main(void)
         CASE(a_template_that_is_not_there_is_named),
         CASE(generating_allocates_nothing_in_the_long_run),
         CASE(validation_says_all_there_is_to_say),
+        CASE(faults_that_are_not_told_are_counted),
         CASE(lists_are_filtered_and_in_order),
         CASE(a_search_has_the_best_first),
         CASE(a_search_gives_the_same_order_each_time),

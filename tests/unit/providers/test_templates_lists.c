@@ -105,9 +105,8 @@ static void a_prompt_says_what_to_call(void **state)
     rig_assert_says(rig, "\\\"has_tests\\\": false"); /* a boolean, not the text */
     rig_assert_says(rig, "ask me for these parameters: description.");
     prompt(rig, PROMPT,
-           "{\"project_name\":\"demo\",\"templates\":\"gitignore, nope\",\"description\":\"d\"}");
+           "{\"project_name\":\"demo\",\"templates\":\"gitignore\",\"description\":\"d\"}");
     rig_assert_says(rig, "- gitignore: Rust CLI .gitignore");
-    rig_assert_says(rig, "- nope: there is no such template");
     /* No template of these has it. */
     assert_null(strstr(rig->text, "\\\"description\\\": \\\"d\\\""));
     assert_null(strstr(rig->text, "- makefile"));
@@ -154,6 +153,39 @@ static void values_of_a_prompt_are_checked(void **state)
                           "\"/project_name\"", "\nParameter 'has_tests'");
     assert_non_null(strstr(rig->json, "{\"path\":\"/has_tests\""));
     assert_non_null(strstr(rig->json, "{\"path\":\"/q\""));
+}
+
+static void names_in_a_prompt_are_those_of_templates(void **state)
+{
+    Rig *rig = *state;
+
+    assert_prompt_refuses(rig, "{\"project_name\":\"demo\",\"templates\":\"gitignore, nope\"}",
+                          "\"/templates\"", "templates: there is no 'nope' for rust");
+    assert_prompt_refuses(rig, "{\"project_name\":\"demo\",\"templates\":\"ci,../x,ci/cli\"}",
+                          "\"/templates\"",
+                          "templates: there is no '../x' for rust\n"
+                          "templates: 'ci/cli' is named twice");
+    assert_non_null(strstr(rig->json, "},{\"path\":\"/templates\""));
+}
+
+/* As the command line has it: what is made builds. */
+static void a_prompt_without_a_choice_has_every_category(void **state)
+{
+    static const char *const names[] = {"makefile", "readme",       "gitignore",  "build",
+                                        "ci",       "contributing", "dockerfile", "dockerignore",
+                                        "format",   "license",      "source",     "tests"};
+    Rig *rig = *state;
+    char line[64];
+
+    prompt(rig, PROMPT, "{\"project_name\":\"demo\"}");
+    for (size_t i = 0; i < TW_ARRAY_SIZE(names); i++) {
+        (void)snprintf(line, sizeof(line), "\\n- %s: Rust CLI", names[i]);
+        rig_assert_says(rig, line);
+        (void)snprintf(line, sizeof(line), "\\\"%s\\\"", names[i]);
+        rig_assert_says(rig, line);
+    }
+    /* Of a category with variants one. */
+    assert_null(strstr(strstr(rig->text, "\\n- license") + 1, "\\n- license"));
 }
 
 /* What two templates of a project take may differ. */
@@ -431,6 +463,8 @@ int main(void)
         CASE(parts_of_the_uri_are_completed),
         CASE(a_prompt_says_what_to_call),
         CASE(values_of_a_prompt_are_checked),
+        CASE(names_in_a_prompt_are_those_of_templates),
+        CASE(a_prompt_without_a_choice_has_every_category),
         CASE(values_of_a_prompt_are_checked_for_each_template),
         CASE(a_prompt_without_memory_ends_in_an_error),
         CASE(arguments_of_prompts_are_completed),

@@ -83,6 +83,46 @@ static void failures_are_never_silent(void **state)
     assert_int_equal(rig->error, CALL_ERROR_INVALID_ARGUMENTS);
 }
 
+static void a_project_without_tests_has_none(void **state)
+{
+    Rig *rig = *state;
+
+    rig_tool(rig, "scaffold_project",
+             "{'toolchain':'c','templates':['makefile','tests'],'parameters':{'project_name':'p',"
+             "'has_tests':false}}");
+    assert_false(rig->is_error);
+    rig_assert_says(rig, "Scaffolded 1 template successfully, 0 errors");
+    rig_assert_says(rig, "\"tests: not made, since has_tests is false\"");
+    rig_assert_at(rig, "/skipped",
+                  "[{\"template\":\"template://tests/c/cli\",\"when\":\"has_tests\"}]");
+    assert_false(rig_has(rig, "/files/1"));
+    rig_tool(rig, "scaffold_project",
+             "{'toolchain':'c','templates':['tests'],'parameters':{'project_name':'p'}}");
+    rig_assert_at(rig, "/skipped", "[]");
+    rig_assert_at(rig, "/files/0/path", "\"tests/test_cli.sh\"");
+    /* One file alone is made whatever is said of the project. */
+    rig_tool(rig, "generate_template",
+             "{'resource_uri':'template://tests/c/cli','parameters':{'project_name':'p','has_tests'"
+             ":false}}");
+    rig_assert_at(rig, "/path", "\"tests/test_cli.sh\"");
+}
+
+static void a_toolchain_that_is_no_word_is_blamed_itself(void **state)
+{
+    static const char *const wrong[] = {"../x", "", ".rust", "Rust", "a/b"};
+    Rig *rig = *state;
+    char arguments[128];
+
+    for (size_t i = 0; i < TW_ARRAY_SIZE(wrong); i++) {
+        (void)snprintf(arguments, sizeof(arguments),
+                       "{'toolchain':'%s','templates':['makefile'],'parameters':{}}", wrong[i]);
+        rig_tool(rig, "scaffold_project", arguments);
+        assert_int_equal(rig->error, CALL_ERROR_INVALID_ARGUMENTS);
+        rig_assert_says(rig, "toolchain must be");
+        rig_assert_at(rig, "/0/path", "\"/toolchain\"");
+    }
+}
+
 static void nothing_is_written_without_a_root(void **state)
 {
     Rig *rig = *state;
@@ -303,6 +343,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(files_come_with_the_names_of_both),
         CASE(failures_are_never_silent),
+        CASE(a_project_without_tests_has_none),
+        CASE(a_toolchain_that_is_no_word_is_blamed_itself),
         CASE(nothing_is_written_without_a_root),
         WRITING(files_are_written_where_it_is_allowed),
         WRITING(what_is_there_is_not_overwritten_unless_asked_for),

@@ -232,6 +232,9 @@ static void words_are_looked_for_each_on_its_own(void **state)
     search_is(catalog, SPAN("readme rust"), NULL, "13 readme/rust/cli, 10 readme/rust/lib");
     search_is(catalog, SPAN("  cargo\tproject\n"), NULL, "4 makefile/rust/cli");
     search_is(catalog, SPAN("rust deno"), NULL, "");
+    /* Once is enough. */
+    search_is(catalog, SPAN("readme rust README readme"), NULL,
+              "13 readme/rust/cli, 10 readme/rust/lib");
     /* The name itself comes first, though another has more in it. */
     search_is(catalog, SPAN("rust  README"), NULL, "23 readme/rust/cli, 10 readme/rust/lib");
     search_is(catalog, SPAN("rust readme"), NULL, "23 readme/rust/cli, 10 readme/rust/lib");
@@ -244,7 +247,7 @@ static void nothing_is_found_across_two_fields(void **state)
 
     (void)state;
     search_is(catalog, SPAN("readmewords"), NULL, "");
-    search_is(catalog, SPAN("readme\0words"), NULL, "8 readme/rust/cli, 8 readme/rust/lib");
+    search_is(catalog, SPAN("readme\0words"), NULL, "");
     (void)template_catalog_free(catalog);
 }
 
@@ -281,23 +284,31 @@ static void an_empty_query_finds_all(void **state)
               "9 readme/rust/cli, 8 gitignore/rust/cli");
     search_is(catalog, SPAN_NULL, &(TemplateFilter){.category = SPAN("ci")}, "9 ci/rust/cli");
     search_is(catalog, SPAN_NULL, &(TemplateFilter){.category = SPAN("nothing")}, "");
+    /* Bytes that no template has are no blanks. */
+    search_is(catalog, span_make("\0", 1), NULL, "");
+    search_is(catalog, span_make(" \0 ", 3), NULL, "");
+    search_is(catalog, SPAN("\x01"), NULL, "");
+    search_is(catalog, SPAN("\x7f"), NULL, "");
     (void)template_catalog_free(catalog);
 }
+
+/* Other words than each other, all in "makefile". */
+#define SIXTEEN                                                                                    \
+    "ma mak make makef makefi makefil makefile ak ake akef akefi akefil akefile ke kef m"
 
 static void long_queries_are_cut(void **state)
 {
     TemplateCatalog *catalog = catalog_of(rows, TW_ARRAY_SIZE(rows));
-    char query[TEMPLATE_QUERY_BYTES * 2];
     char word[TEMPLATE_QUERY_BYTES * 2];
 
     (void)state;
-    /* More words than count: the last, which nothing has, does not. */
-    for (size_t i = 0; i < 2 * (TEMPLATE_QUERY_WORDS + 1); i += 2) {
-        memcpy(query + i, i / 2 < TEMPLATE_QUERY_WORDS ? "d " : "% ", 2);
-    }
-    search_is(catalog, span_make(query, 2 * (TEMPLATE_QUERY_WORDS + 1)), NULL,
-              "128 makefile/deno/cli, 128 readme/rust/cli, 128 readme/rust/lib, 48 ci/rust/cli, "
-              "48 makefile/rust/cli");
+    /* 16 words, and one more that nothing has, which does not count. */
+    search_is(catalog, SPAN(SIXTEEN " %"), &(TemplateFilter){.category = SPAN("makefile")},
+              "81 makefile/deno/cli, 81 makefile/rust/cli");
+    search_is(catalog, SPAN("% " SIXTEEN), NULL, "");
+    /* One that comes again is none of them. */
+    search_is(catalog, SPAN("m " SIXTEEN " make %"), &(TemplateFilter){.toolchain = SPAN("deno")},
+              "81 makefile/deno/cli");
     memset(word, 'w', sizeof(word));
     search_is(catalog, span_make(word, sizeof(word)), NULL, "");
     (void)template_catalog_free(catalog);

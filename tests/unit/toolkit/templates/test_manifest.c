@@ -263,6 +263,12 @@ static void a_malformed_parameter_is_named_with_line_and_field(void **state)
          ".minimum", "not for type choice"},
         {PARAMETER_OF("\"name\":\"a\",\"type\":\"string\",\"choices\":[\"x\"]"), ".choices",
          "not for type string"},
+        {PARAMETER_OF("\"name\":\"a\",\"type\":\"string\",\"unique\":true"), ".unique",
+         "not for type string"},
+        {PARAMETER_OF("\"name\":\"a\",\"type\":\"array\",\"unique\":1"), ".unique", "boolean"},
+        {PARAMETER_OF(
+             "\"name\":\"a\",\"type\":\"array\",\"unique\":true,\"default\":[\"x\",\"x\"]"),
+         ".default", "(duplicate)"},
         {PARAMETER_OF("\"name\":\"a\",\"type\":\"choice\""), "", "must have \"choices\""},
         {PARAMETER_OF("\"name\":\"a\",\"type\":\"choice\",\"choices\":[]"), ".choices", "1 to 256"},
         {PARAMETER_OF("\"name\":\"a\",\"type\":\"choice\",\"choices\":[1]"), ".choices", "strings"},
@@ -305,6 +311,14 @@ static void a_malformed_parameter_is_named_with_line_and_field(void **state)
     expect_malformed(TEMPLATE_OF(",\"parameters\":[{\"name\":\"a\",\"type\":\"string\"},"
                                  "{\"name\":\"a\",\"type\":\"boolean\"}]"),
                      2, "templates[0].parameters", "two parameters are named \"a\"");
+    expect_malformed(TEMPLATE_OF(",\"when\":\"tests\",\"parameters\":[{\"name\":\"a\",\"type\":"
+                                 "\"boolean\"}]"),
+                     2, "templates[0].when", "\"tests\" is no parameter of the template");
+    expect_malformed(TEMPLATE_OF(",\"when\":\"\""), 2, "templates[0].when", "is no parameter");
+    expect_malformed(TEMPLATE_OF(",\"when\":true"), 2, "templates[0].when", "string");
+    expect_malformed(TEMPLATE_OF(",\"when\":\"a\",\"parameters\":[{\"name\":\"a\",\"type\":"
+                                 "\"string\"}]"),
+                     2, "templates[0].when", "must name a parameter of type boolean");
     expect_malformed(TEMPLATE_OF(",\"parameters\":[7]"), 2, "templates[0].parameters[0]",
                      "must be an object");
 }

@@ -53,9 +53,10 @@ static const char *fault_of(const Template *t, const char *given)
     assert_int_equal(template_values_check(&values, t, model_json(&json, given), NULL, NULL), 0);
     code = values.n_faults > 0 ? values.faults[0].code : "";
     if (values.n_faults > 0 && strcmp(code, TEMPLATE_FAULT_RESERVED) == 0) {
-        model_span_is(values.faults[0].message,
-                      "Parameter 'project_name' must be a name that is not reserved");
-        model_span_is(values.faults[0].expected, "a name that is not reserved");
+        model_span_is(
+            values.faults[0].message,
+            "Parameter 'project_name' is a reserved word; it must be none of: class, test_main");
+        model_span_is(values.faults[0].expected, "none of: class, test_main");
         assert_true(values.faults[0].got.n > 0);
     }
     template_values_deinit(&values);
@@ -92,8 +93,37 @@ static void a_default_cannot_be_reserved(void **state)
 {
     (void)state;
     refuses("{\"a\":[\"x\"]}", "{\"name\":\"a\",\"type\":\"string\",\"default\":\"X\"}",
-            "m.json:1: templates[0].parameters[0].default: would be refused (reserved): expected a "
-            "name that is not reserved");
+            "m.json:1: templates[0].parameters[0].default: would be refused (reserved): expected "
+            "none of: x");
+}
+
+/* Of many words the first are named. */
+static void a_long_list_of_words_is_cut(void **state)
+{
+    char words[512] = "{\"project_name\":[\"w0\"";
+    TemplateManifest *manifest = NULL;
+    TemplateValues values;
+    ModelJson json;
+
+    (void)state;
+    for (int i = 1; i < 25; i++) {
+        size_t at = strlen(words);
+
+        (void)snprintf(words + at, sizeof(words) - at, ",\"w%d\"%s", i, i == 24 ? "]}" : "");
+    }
+    assert_int_equal(parse(&manifest, words, PARAMETERS, NULL), 0);
+    template_values_init(&values);
+    assert_int_equal(template_values_check(&values, template_manifest_at(manifest, 0),
+                                           model_json(&json, "{\"project_name\":\"w24\"}"), NULL,
+                                           NULL),
+                     0);
+    assert_int_equal(values.n_faults, 1);
+    model_span_is(values.faults[0].expected,
+                  "none of: w0, w1, w2, w3, w4, w5, w6, w7, w8, w9, w10, w11, w12, w13, w14, w15, "
+                  "w16, w17, w18, w19 and 5 more");
+    template_values_deinit(&values);
+    model_json_free(&json);
+    (void)template_manifest_free(manifest);
 }
 
 static void what_is_reserved_must_be_words_of_a_parameter(void **state)
@@ -137,6 +167,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_reserved_word_is_refused_in_any_spelling),
         cmocka_unit_test(a_default_cannot_be_reserved),
+        cmocka_unit_test(a_long_list_of_words_is_cut),
         cmocka_unit_test(what_is_reserved_must_be_words_of_a_parameter),
         cmocka_unit_test(running_out_of_memory_is_told),
     };

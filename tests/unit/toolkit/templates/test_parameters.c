@@ -75,8 +75,8 @@ static void defaults_follow_what_is_given(void **state)
                   "{\"project_name\":\"x\",\"license\":\"BSD\",\"has_tests\":true,\"jobs\":4,"
                   "\"features\":[]}");
     assert_int_equal(c.values.n_defaulted, 3);
-    model_span_is(c.values.defaulted[0], "has_tests");
-    model_span_is(c.values.defaulted[2], "features");
+    model_span_is(c.values.defaulted[0]->name, "has_tests");
+    model_span_is(c.values.defaulted[2]->name, "features");
     checked_free(&c);
 }
 
@@ -440,7 +440,7 @@ static void quotes_are_not_cut_inside_a_character(void **state)
     checked_free(&c);
 }
 
-static void a_hundred_faults_are_enough(void **state)
+static void a_hundred_faults_are_told_and_all_are_counted(void **state)
 {
     char *given = malloc(1 << 16);
     Checked c;
@@ -454,6 +454,7 @@ static void a_hundred_faults_are_enough(void **state)
     (void)snprintf(given + n, 64, "}");
     check(&c, given);
     assert_int_equal(c.values.n_faults, TEMPLATE_FAULTS_MAX);
+    assert_int_equal(c.values.n_faults_total, 1000);
     model_span_is(c.values.faults[99].parameter, "unknown99");
     checked_free(&c);
     free(given);
@@ -472,6 +473,7 @@ static void a_hundred_faults_of_one_value_are_enough(void **state)
     (void)snprintf(given + n, sizeof(given) - n, "]}");
     check(&c, given);
     assert_int_equal(c.values.n_faults, TEMPLATE_FAULTS_MAX);
+    assert_int_equal(c.values.n_faults_total, 200);
     model_span_is(c.values.faults[99].parameter, "list[99]");
     checked_free(&c);
 }
@@ -542,7 +544,7 @@ int main(void)
         cmocka_unit_test(values_that_are_no_object_are_one_fault),
         cmocka_unit_test(sizes_are_bounded_and_quotes_are_cut),
         cmocka_unit_test(quotes_are_not_cut_inside_a_character),
-        cmocka_unit_test(a_hundred_faults_are_enough),
+        cmocka_unit_test(a_hundred_faults_are_told_and_all_are_counted),
         cmocka_unit_test(a_hundred_faults_of_one_value_are_enough),
         cmocka_unit_test(a_steady_stream_allocates_nothing),
         cmocka_unit_test(out_of_memory_is_told_and_leaks_nothing),

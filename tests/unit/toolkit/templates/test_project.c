@@ -38,7 +38,12 @@ static const char manifest_text[] =
     "\"Makefile\"},"
     "{\"uri\":\"template://large/rust/cli\",\"name\":\"L\",\"file\":\"8\",\"output\":\"l\","
     "\"parameters\":[{\"name\":\"list\",\"type\":\"array\",\"default\":[]},{\"name\":\"word\","
-    "\"type\":\"string\",\"default\":\"\"}]}"
+    "\"type\":\"string\",\"default\":\"\"}]},"
+    "{\"uri\":\"template://tests/rust/cli\",\"name\":\"T\",\"file\":\"9\",\"output\":\"t\","
+    "\"when\":\"has_tests\",\"parameters\":[{\"name\":\"has_tests\",\"type\":\"boolean\","
+    "\"default\":true}]},"
+    "{\"uri\":\"template://bench/rust/cli\",\"name\":\"B\",\"file\":\"10\",\"output\":\"b\","
+    "\"when\":\"has_benches\",\"parameters\":[{\"name\":\"has_benches\",\"type\":\"boolean\"}]}"
     "]}";
 
 static const Span texts[] = {
@@ -51,6 +56,8 @@ static const Span texts[] = {
     SPAN_INIT("a\n{{snake_case flag}}"),
     SPAN_INIT("deno"),
     SPAN_INIT("{{#each list}}{{../word}}{{/each}}"),
+    SPAN_INIT("t"),
+    SPAN_INIT("b"),
 };
 
 static int make_catalog(TemplateCatalog **ret)
@@ -129,7 +136,7 @@ static void many(Run *run, const char *names, const char *parameters)
     assert_int_equal(template_project_many(&run->project, run->catalog, SPAN("rust"), list, n,
                                            json_root(&run->json.doc), NOW_MS),
                      0);
-    assert_int_equal(run->project.n_files + run->project.n_failures, n);
+    assert_int_equal(run->project.n_files + run->project.n_failures + run->project.n_skipped, n);
 }
 
 static void failure_is(const Run *run, size_t i, const char *asked, const char *message)
@@ -300,6 +307,37 @@ static void two_files_of_one_path_are_a_failure(void **state)
     run_deinit(&run);
 }
 
+static void a_project_goes_without_files_whose_condition_is_false(void **state)
+{
+    Run run;
+
+    (void)state;
+    many(&run, "makefile tests bench", "{\"project_name\":\"x\",\"has_tests\":false}");
+    assert_int_equal(run.project.n_failures, 0);
+    assert_int_equal(run.project.n_files, 1);
+    model_span_is(run.project.files[0].path, "Makefile");
+    assert_int_equal(run.project.n_skipped, 2);
+    model_span_is(run.project.skipped[0].asked, "tests");
+    model_span_is(run.project.skipped[0].template->when, "has_tests");
+    /* Neither a value nor a default: not true. */
+    model_span_is(run.project.skipped[1].asked, "bench");
+    run_deinit(&run);
+    many(&run, "tests bench", "{\"has_benches\":true}");
+    assert_int_equal(run.project.n_files, 2);
+    assert_int_equal(run.project.n_skipped, 0);
+    run_deinit(&run);
+    /* What is wrong is wrong all the same. */
+    many(&run, "tests", "{\"has_tests\":0}");
+    assert_int_equal(run.project.n_failures, 1);
+    assert_int_equal(run.project.failures[0].n_faults_total, 1);
+    run_deinit(&run);
+    /* Who asks for one file gets it. */
+    one(&run, "template://tests/rust/cli", "{\"has_tests\":false}");
+    assert_int_equal(run.project.n_files, 1);
+    assert_int_equal(run.project.n_skipped, 0);
+    run_deinit(&run);
+}
+
 static void a_parameter_is_unknown_only_if_no_template_has_it(void **state)
 {
     Run run;
@@ -463,6 +501,7 @@ int main(void)
         cmocka_unit_test(a_category_means_cli_else_the_first),
         cmocka_unit_test(names_that_lead_nowhere_are_a_failure_each),
         cmocka_unit_test(two_files_of_one_path_are_a_failure),
+        cmocka_unit_test(a_project_goes_without_files_whose_condition_is_false),
         cmocka_unit_test(a_parameter_is_unknown_only_if_no_template_has_it),
         cmocka_unit_test(project_name_names_the_folder_of_files_that_do_not_use_it),
         cmocka_unit_test(an_unsafe_project_name_fails_every_template),
