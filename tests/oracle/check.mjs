@@ -5,12 +5,13 @@
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { compare } from "./compare.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const fixtures = join(here, "fixtures");
+const probe = resolve(process.argv[2]);
 process.chdir(fixtures);
 const endings = {
     c: "c", cpp: "cc", go: "go", javascript: "js", python: "py", rust: "rs", typescript: "ts",
@@ -21,7 +22,7 @@ let failures = 0;
 function measured(language) {
     const list = `shapes.${endings[language]}\n`;
     writeFileSync(join(folder, "files"), list);
-    return execFileSync(process.argv[2], ["-i"], { input: list, encoding: "utf8", stdio: "pipe" });
+    return execFileSync(probe, ["-i"], { input: list, encoding: "utf8", stdio: "pipe" });
 }
 
 // {unexplained, said}

@@ -49,10 +49,13 @@ export function partner(ours, theirs, taken) {
         return best(here);
     }
     // Or take it for the name. Or begin it behind a name that is no plain word.
+    if (/^(if|for|while|switch|catch|return)$/.test(name)) {
+        return null;
+    }
     return theirs.last_line === undefined
         ? free.filter((one) => name === "" && one.line <= theirs.line && theirs.line <= one.last_line).at(-1) ?? null
-        : free.find((one) => one.line <= theirs.line + BEFORE_LINES && one.line >= theirs.line &&
-            Math.abs(one.last_line - theirs.last_line) <= 1) ?? null;
+        : free.find((one) => Math.abs(one.line - theirs.line) <= BEFORE_LINES &&
+            one.last_line - one.line > 1 && Math.abs(one.last_line - theirs.last_line) <= 1) ?? null;
 }
 
 function group(rows, key) {
