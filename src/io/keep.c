@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,14 @@ static char *keep_join(const char *base, const char *rest)
     return path;
 }
 
+/* Users without a home (/nonexistent) are not given one. */
+static bool keep_is_home(const char *home)
+{
+    struct stat info;
+
+    return home != NULL && home[0] == '/' && stat(home, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 int io_keep_folder(char **ret)
 {
     const char *state = getenv("XDG_STATE_HOME");
@@ -42,7 +51,7 @@ int io_keep_folder(char **ret)
     /* The specification wants a relative one to be passed over. */
     if (state != NULL && state[0] == '/') {
         path = keep_join(state, "/toolwire");
-    } else if (home != NULL && home[0] == '/') {
+    } else if (keep_is_home(home)) {
         path = keep_join(home, "/.local/state/toolwire");
     } else {
         return err_raise(-ENOENT);

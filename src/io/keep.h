@@ -8,8 +8,9 @@
 #include "base/bytes.h"
 #include "base/span.h"
 
-/* The folder for state: $XDG_STATE_HOME/toolwire, else ~/.local/state/toolwire (on Windows
- * %LOCALAPPDATA%\toolwire). Gives *ret (mem_free). 0, -ENOMEM, -ENOENT: there is none. */
+/* The folder for state: $XDG_STATE_HOME/toolwire, else ~/.local/state/toolwire, if there is a home
+ * (on Windows %LOCALAPPDATA%\toolwire). Gives *ret (mem_free). 0, -ENOMEM, -ENOENT: there is none.
+ */
 int io_keep_folder(char **ret);
 
 /* Appends the content. 0, a negative errno (-ENOENT), BYTES_E_FULL; -EPERM: it is not ours, or

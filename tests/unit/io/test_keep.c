@@ -59,15 +59,21 @@ static void assert_folder(const char *expected)
 static void the_folder_is_where_the_specification_wants_it(void **state)
 {
     char *folder = NULL;
+    char under_home[512];
+    char missing[512];
 
     (void)state;
+    (void)snprintf(under_home, sizeof(under_home), "%s/.local/state/toolwire", scratch);
+    (void)snprintf(missing, sizeof(missing), "%s/gone", scratch);
     assert_int_equal(setenv("XDG_STATE_HOME", "/state", 1), 0);
-    assert_int_equal(setenv("HOME", "/somebody", 1), 0);
+    assert_int_equal(setenv("HOME", scratch, 1), 0);
     assert_folder("/state/toolwire");
     assert_int_equal(setenv("XDG_STATE_HOME", "relative", 1), 0);
-    assert_folder("/somebody/.local/state/toolwire");
+    assert_folder(under_home);
     assert_int_equal(unsetenv("XDG_STATE_HOME"), 0);
-    assert_folder("/somebody/.local/state/toolwire");
+    assert_folder(under_home);
+    assert_int_equal(setenv("HOME", missing, 1), 0);
+    assert_int_equal(io_keep_folder(&folder), -ENOENT);
     assert_int_equal(unsetenv("HOME"), 0);
     assert_int_equal(io_keep_folder(&folder), -ENOENT);
     assert_null(folder);
