@@ -17,3 +17,28 @@ function(tw_dep name module archive)
     endif()
     target_link_libraries(tw_dep_${name} INTERFACE ${link})
 endfunction()
+
+# tw_dep_llhttp: the system's libllhttp, where there is one; else Debian's node-llhttp, which is three C sources and a
+# header, compiled here without our warnings. For Windows always the latter: sources are the same everywhere.
+function(tw_dep_llhttp)
+    if(NOT WIN32)
+        pkg_check_modules(LLHTTP QUIET IMPORTED_TARGET GLOBAL libllhttp)
+    endif()
+    if(LLHTTP_FOUND)
+        add_library(tw_dep_llhttp INTERFACE)
+        target_link_libraries(tw_dep_llhttp INTERFACE PkgConfig::LLHTTP)
+        return()
+    endif()
+    # A cross compiler's search would look for them below its own root.
+    find_path(TOOLWIRE_LLHTTP_SOURCES llhttp.c PATHS /usr/share/llhttp NO_CMAKE_FIND_ROOT_PATH)
+    find_path(TOOLWIRE_LLHTTP_INCLUDE llhttp.h PATHS /usr/share/include/llhttp NO_CMAKE_FIND_ROOT_PATH)
+    if(NOT TOOLWIRE_LLHTTP_SOURCES OR NOT TOOLWIRE_LLHTTP_INCLUDE)
+        message(FATAL_ERROR "llhttp is missing: install libllhttp-dev, or node-llhttp (scripts/setup does)")
+    endif()
+    add_library(tw_dep_llhttp STATIC ${TOOLWIRE_LLHTTP_SOURCES}/api.c ${TOOLWIRE_LLHTTP_SOURCES}/http.c
+                                     ${TOOLWIRE_LLHTTP_SOURCES}/llhttp.c)
+    target_include_directories(tw_dep_llhttp SYSTEM PUBLIC ${TOOLWIRE_LLHTTP_INCLUDE})
+    target_compile_options(tw_dep_llhttp PRIVATE -w)
+    target_link_libraries(tw_dep_llhttp PRIVATE tw_flags)
+    set_target_properties(tw_dep_llhttp PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)
+endfunction()

@@ -76,6 +76,9 @@ add_library(toolwire_static STATIC ${tw_object})
 set_target_properties(toolwire_static PROPERTIES OUTPUT_NAME toolwire EXPORT_NAME static LINKER_LANGUAGE C)
 target_link_libraries(toolwire_static INTERFACE
     PkgConfig::UV PkgConfig::PCRE2 PkgConfig::CRYPTO Threads::Threads m)
+if(TARGET PkgConfig::LLHTTP)
+    target_link_libraries(toolwire_static INTERFACE PkgConfig::LLHTTP)
+endif()
 target_include_directories(toolwire_static INTERFACE
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 
