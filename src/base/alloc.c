@@ -1,10 +1,8 @@
 #include "base/alloc.h"
 
-#include <stdlib.h>
-
-#ifdef __GLIBC__
 #include <malloc.h>
-#endif
+#include <stdint.h>
+#include <stdlib.h>
 
 void *mem_alloc(size_t n)
 {
@@ -31,6 +29,15 @@ void *mem_free(void *p)
 {
     free(p);
     return NULL;
+}
+
+size_t mem_size_of(const void *p)
+{
+#ifdef _WIN32
+    return _msize((void *)(uintptr_t)p);
+#else
+    return malloc_usable_size((void *)(uintptr_t)p);
+#endif
 }
 
 void mem_trim(void)

@@ -24,6 +24,9 @@ TW_NODISCARD void *mem_realloc(void *p, size_t n);
 /* Releases p (may be NULL). Returns NULL, so that `p = mem_free(p)` leaves nothing dangling. */
 void *mem_free(void *p);
 
+/* What p (not NULL) takes of the heap: at least the size that was asked for. */
+size_t mem_size_of(const void *p);
+
 /* Gives memory that is free back to the system, where the allocator would keep it: after many
  * objects have gone at once. Takes about a millisecond for 30 MiB. */
 void mem_trim(void);

@@ -36,3 +36,15 @@ uint64_t clock_monotonic_ns(void)
 
     return (uint64_t)ts.tv_sec * CLOCK_NS_PER_S + (uint64_t)ts.tv_nsec;
 }
+
+uint64_t clock_thread_ns(void)
+{
+#ifdef CLOCK_THREAD_CPUTIME_ID
+    struct timespec ts = {0};
+
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts) == 0) {
+        return (uint64_t)ts.tv_sec * CLOCK_NS_PER_S + (uint64_t)ts.tv_nsec;
+    }
+#endif
+    return clock_monotonic_ns();
+}

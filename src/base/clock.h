@@ -10,3 +10,6 @@ int64_t clock_now_ms(void);
 /* Since an arbitrary start, never going back: for deadlines and measurements. */
 int64_t clock_monotonic_ms(void);
 uint64_t clock_monotonic_ns(void);
+
+/* What this thread has worked, in user and system time; where the system does not tell, time. */
+uint64_t clock_thread_ns(void);

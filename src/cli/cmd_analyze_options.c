@@ -241,12 +241,7 @@ static int asked_history(AnalyzeAsked *asked)
 
     status = status != 0 ? status : asked_number(args, "days", 0, ASKED_MAX_DAYS, &days, NULL);
     status = status != 0 ? status : asked_list(asked, "path", &unused, &n_unused, &options->paths);
-    options->now_s = clock_now_ms() / 1000;
-    options->period_days = (int64_t)days;
-    options->since_s =
-        days == 0 ? INT64_MIN
-                  : (options->until_s < options->now_s ? options->until_s : options->now_s) -
-                        options->period_days * ASKED_DAY_S;
+    analysis_set_period(options, clock_now_ms() / 1000, (int64_t)days);
     options->rev = asked_value(args, "rev");
     options->no_renames = asked_flag(args, "no-renames");
     options->directories = asked_flag(args, "directories");

@@ -130,6 +130,7 @@ static IoFolderStamp folder_stamp(const struct stat *info)
     return (IoFolderStamp){
         .size = (uint64_t)info->st_size,
         .mtime_ns = (int64_t)info->st_mtim.tv_sec * FOLDER_NS + info->st_mtim.tv_nsec,
+        .ctime_ns = (int64_t)info->st_ctim.tv_sec * FOLDER_NS + info->st_ctim.tv_nsec,
         .inode = info->st_ino,
         .device = info->st_dev,
     };
@@ -157,6 +158,7 @@ static int folder_list_one(FolderMaking *making, int fd, const struct dirent *en
     IoFolderStamp stamp = {.size = 0};
     IoFolderKind kind = IO_FOLDER_OTHER;
     struct stat info;
+    int r;
 
     switch (entry->d_type) {
     case DT_DIR:
@@ -178,7 +180,13 @@ static int folder_list_one(FolderMaking *making, int fd, const struct dirent *en
     default:
         break;
     }
-    return folder_making_add(making, entry->d_name, kind, stamp);
+    r = folder_making_add(making, entry->d_name, kind, stamp);
+    if (r == 0 && kind == IO_FOLDER_LINK) {
+        /* Asked of the system, and not opened. */
+        making->entries[making->n - 1].leads_to_folder =
+            fstatat(fd, entry->d_name, &info, 0) == 0 && S_ISDIR(info.st_mode);
+    }
+    return r;
 }
 
 static int folder_list_all(FolderMaking *making, DIR *entries)

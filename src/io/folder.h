@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,7 @@ typedef enum IoFolderKind {
 typedef struct IoFolderStamp {
     uint64_t size;
     int64_t mtime_ns; /* since 1970 */
+    int64_t ctime_ns; /* of the last change of anything, which nobody can set; 0 on Windows */
     uint64_t inode;   /* and device: 0 on Windows */
     uint64_t device;
 } IoFolderStamp;
@@ -31,7 +33,8 @@ typedef struct IoFolderStamp {
 typedef struct IoFolderEntry {
     char *name; /* one name, NUL-terminated; the list's */
     IoFolderKind kind;
-    IoFolderStamp stamp; /* of regular files */
+    IoFolderStamp stamp;  /* of regular files */
+    bool leads_to_folder; /* of links: there is a folder behind it now */
 } IoFolderEntry;
 
 typedef struct IoFolderList {

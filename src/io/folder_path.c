@@ -78,7 +78,7 @@ int folder_making_add(FolderMaking *making, const char *name, IoFolderKind kind,
     if (r != 0) {
         return err_fold(r);
     }
-    making->entries[making->n++] = (IoFolderEntry){NULL, kind, stamp};
+    making->entries[making->n++] = (IoFolderEntry){.kind = kind, .stamp = stamp};
     return 0;
 }
 

@@ -20,7 +20,7 @@ typedef struct FolderMaking {
 void folder_making_init(FolderMaking *making);
 void folder_making_deinit(FolderMaking *making);
 
-/* 0, -ENOMEM, -E2BIG. */
+/* The last of entries is then the new one. 0, -ENOMEM, -E2BIG. */
 int folder_making_add(FolderMaking *making, const char *name, IoFolderKind kind,
                       IoFolderStamp stamp);
 

@@ -2,7 +2,8 @@
  *
  * A job is one blocking call on a work thread: it walks a folder, measures its files on all cores,
  * runs git, and gives a report. Whoever waits for it may look at its counts, and raise its flag to
- * stop it (within 50 ms). Nothing of a loop is touched. Thread: any, one job at a time on each
+ * stop it: that is seen within 50 ms, but giving the memory of a large tree back takes longer (a
+ * second for a gigabyte). Nothing of a loop is touched. Thread: any, one job at a time on each
  * AnalysisWatch.
  */
 #pragma once
@@ -32,6 +33,7 @@ typedef struct AnalysisWatch {
     atomic_bool cancel;
     atomic_size_t done;  /* files measured, or commits read */
     atomic_size_t total; /* files found; 0: not known */
+    atomic_size_t read;  /* files of the folder that were opened: the others were known */
 } AnalysisWatch;
 
 typedef struct AnalysisFiles {
@@ -44,9 +46,10 @@ typedef struct AnalysisFiles {
     bool all;          /* vendored, generated and minified files too */
     bool no_ignore;    /* what git ignores, too */
     const char *since; /* a revision: only files that changed, and a delta; NULL: all */
-    size_t threads;    /* 0: all cores */
+    size_t threads;    /* at most, and no more than there are cores; 0: all cores */
     bool no_cache;
     const char *state; /* folder of the cache; NULL: io_keep_folder */
+    int64_t now_ms;    /* since 1970; 0: the clock's */
 } AnalysisFiles;
 
 /* Measures. report is init'ed by the caller (with its options) and finished here; before (may be
@@ -60,6 +63,11 @@ typedef struct AnalysisHistory {
     bool no_cache;
     const char *state;
 } AnalysisHistory;
+
+/* The period of so many days (0: from the beginning) that ends with until_s, which is set before;
+ * without it (INT64_MAX), now. A day is 86,400 seconds; `days` of them are counted, to the second.
+ */
+void analysis_set_period(ChurnOptions *options, int64_t now_s, int64_t days);
 
 /* Gives *ret (churn_free), finished. 0, a negative errno, ANALYSIS_E_*. */
 int analysis_churn(const AnalysisHistory *history, AnalysisWatch *watch, Churn **ret,

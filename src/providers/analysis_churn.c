@@ -15,26 +15,39 @@
 #define CHURN_MAX_PAIRS   ((size_t)1024 * 1024)
 #define CHURN_TABLE_BYTES ((size_t)64 * 1024 * 1024)
 
-/* What is remembered of a repository; whatever goes wrong here, nothing is. */
+/* What is remembered of a repository; whatever goes wrong here, nothing is. The file begins with
+ * what its numbers depend on beside the blobs (analysis_attributes). */
 typedef struct Kept {
     ChurnTable *table; /* NULL: nothing */
     char *path;
+    uint8_t attributes[16];
 } Kept;
 
-static void kept_open(Kept *kept, const AnalysisHistory *history, const char *common)
+/* 0, ANALYSIS_E_CANCELLED. */
+static int kept_open(Kept *kept, const AnalysisHistory *history, const AnalysisGit *git,
+                     const AnalysisRepository *repository)
 {
+    const size_t n_head = sizeof(kept->attributes);
     Bytes data;
+    int r;
 
-    if (history->no_cache || history->options.without_lines ||
-        analysis_kept_path(&kept->path, history->state, "churn", span_from_str(common)) != 0 ||
+    if (history->no_cache || history->options.without_lines || repository->head[0] == '\0') {
+        return 0;
+    }
+    r = analysis_attributes(git, repository, kept->attributes);
+    if (r != 0 ||
+        analysis_kept_path(&kept->path, history->state, "churn",
+                           span_from_str(repository->common)) != 0 ||
         churn_table_new(&kept->table, CHURN_MAX_PAIRS) != 0) {
-        return;
+        return r == ANALYSIS_E_CANCELLED ? r : 0;
     }
     bytes_init(&data, CHURN_TABLE_BYTES);
-    if (io_keep_read(kept->path, &data) == 0) {
-        (void)churn_table_read(kept->table, bytes_span(&data));
+    if (io_keep_read(kept->path, &data) == 0 && data.n >= n_head &&
+        memcmp(data.data, kept->attributes, n_head) == 0) {
+        (void)churn_table_read(kept->table, span_make(data.data + n_head, data.n - n_head));
     }
     bytes_deinit(&data);
+    return 0;
 }
 
 static void kept_write(const Kept *kept)
@@ -45,7 +58,8 @@ static void kept_write(const Kept *kept)
         return;
     }
     bytes_init(&data, CHURN_TABLE_BYTES);
-    if (churn_table_write(kept->table, &data) == 0) {
+    if (bytes_append(&data, kept->attributes, sizeof(kept->attributes)) == 0 &&
+        churn_table_write(kept->table, &data) == 0) {
         (void)io_keep_write(kept->path, bytes_span(&data));
     }
     bytes_deinit(&data);
@@ -165,27 +179,52 @@ static int job_options(ChurnJob *job, const AnalysisHistory *history, ChurnOptio
     return r;
 }
 
-/* The prefix is that of the folder, also in front of a single file. */
-static int job_run(ChurnJob *job, const AnalysisHistory *history, AnalysisWatch *watch,
-                   Churn **ret_churn, Diag *reterr_diag)
+/* The prefix is that of the folder, also in front of a single file. *ret_churn may be there though
+ * it failed. */
+static int job_read(ChurnJob *job, const ChurnOptions *options, AnalysisWatch *watch,
+                    Churn **ret_churn, Diag *reterr_diag)
 {
     const AnalysisRepository *repository = &job->repository;
-    ChurnOptions options;
-    int r = job_options(job, history, &options);
-
-    r = r != 0 ? r
-               : churn_new(ret_churn, &options,
-                           &(ChurnRepository){.root = span_from_str(repository->root),
-                                              .prefix = span_from_str(repository->prefix),
-                                              .is_bare = repository->is_bare,
-                                              .is_shallow = repository->is_shallow,
-                                              .head = span_from_str(repository->head)},
-                           job->kept.table);
+    int r = churn_new(ret_churn, options,
+                      &(ChurnRepository){.root = span_from_str(repository->root),
+                                         .prefix = span_from_str(repository->prefix),
+                                         .is_bare = repository->is_bare,
+                                         .is_shallow = repository->is_shallow,
+                                         .head = span_from_str(repository->head)},
+                      job->kept.table);
     /* Without a commit there is no history that git could tell. */
     if (r == 0 && repository->head[0] != '\0') {
         r = churn_run_all(*ret_churn, &job->git, watch, reterr_diag);
     }
+    return r;
+}
+
+/* What a partial clone has not got is not fetched. If that are blobs, all but lines can be told. */
+static int job_run(ChurnJob *job, const AnalysisHistory *history, AnalysisWatch *watch,
+                   Churn **ret_churn, Diag *reterr_diag)
+{
+    ChurnOptions options;
+    int r = job_options(job, history, &options);
+
+    r = r != 0 ? r : job_read(job, &options, watch, ret_churn, reterr_diag);
+    if (r == ANALYSIS_E_GIT && job->repository.is_partial) {
+        *ret_churn = churn_free(*ret_churn);
+        options.without_blobs = true;
+        options.without_lines = true;
+        r = job_read(job, &options, watch, ret_churn, reterr_diag);
+        (void)analysis_repository_explain(&job->repository, r, reterr_diag);
+    }
     return r != 0 ? r : churn_finish(*ret_churn);
+}
+
+void analysis_set_period(ChurnOptions *options, int64_t now_s, int64_t days)
+{
+    int64_t end_s = options->until_s < INT64_MAX ? options->until_s : now_s;
+
+    options->now_s = now_s;
+    options->period_days = days;
+    /* Both ends are counted in. */
+    options->since_s = days == 0 ? INT64_MIN : end_s - days * 24 * 60 * 60 + 1;
 }
 
 int analysis_churn(const AnalysisHistory *history, AnalysisWatch *watch, Churn **ret,
@@ -203,7 +242,9 @@ int analysis_churn(const AnalysisHistory *history, AnalysisWatch *watch, Churn *
         r = analysis_repository_init(&job.repository, &job.git, history->options.rev, reterr_diag);
     }
     if (r == 0) {
-        kept_open(&job.kept, history, job.repository.common);
+        r = kept_open(&job.kept, history, &job.git, &job.repository);
+    }
+    if (r == 0) {
         r = job_run(&job, history, watch, &churn, reterr_diag);
     }
     if (r == 0) {

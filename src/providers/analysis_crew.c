@@ -1,9 +1,10 @@
 /* Measures files on several threads (analysis_impl.h).
  *
- * The longest file comes first, so that no thread is left with it at the end. Each thread has a
- * meter, an arena and a buffer of its own; the cache and the report belong to the thread that
- * called, which asks the one before and fills both behind: in the order of the walk, so that a run
- * leaves the same whatever the threads did. */
+ * The longest file comes first, so that no thread is left with it at the end. The tree of a large
+ * one may take hundreds of megabytes, so one thread does all of these and then helps the others.
+ * Each thread has a meter, an arena and a buffer of its own; the cache and the report belong to the
+ * thread that called, which asks the one before and fills both behind: in the order of the walk, so
+ * that a run leaves the same whatever the threads did. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,10 +37,19 @@
 #define CREW_PARSE_US          ((int64_t)2 * 1000 * 1000)
 #define CREW_PARSE_US_PER_BYTE ((int64_t)2)
 
+/* What people write needs up to 70 bytes a byte, and in large files less. */
+#define CREW_TREE_BYTES          ((size_t)64 * 1024 * 1024)
+#define CREW_TREE_BYTES_PER_BYTE ((size_t)64)
+
+/* Of what is longer, one is measured at a time. */
+#define CREW_LARGE_BYTES ((size_t)1024 * 1024)
+
 typedef struct Crew {
     AnalysisWalk *walk;
     size_t *order; /* of what is to be done, longest first */
     size_t n_order;
+    size_t n_large; /* of these, those in front; one thread's */
+    bool is_alone;  /* there is one thread only */
     AnalysisMeter *meters;
     atomic_size_t next;
     atomic_int r; /* the first failure */
@@ -71,6 +81,18 @@ static int crew_skip(Arena *arena, ComplexitySkip reason, const char *detail, Co
     return ret->detail.p == NULL ? err_raise(-ENOMEM) : 0;
 }
 
+/* For whoever has named this file. */
+static int crew_not_ours(Arena *arena, const ComplexityLanguage *language, ComplexityCached *ret)
+{
+    if (language == NULL) {
+        return crew_skip(arena, COMPLEXITY_SKIP_NO_LANGUAGE, "", ret);
+    }
+    *ret = (ComplexityCached){.is_skipped = true,
+                              .reason = COMPLEXITY_SKIP_OTHER_TOOLCHAIN,
+                              .detail = complexity_language_name(language)};
+    return 0;
+}
+
 /* A binary file is none in any case; what nobody wrote is one if all are wanted. */
 static bool crew_is_source(const AnalysisFiles *files, ToolkitKind kind)
 {
@@ -86,6 +108,7 @@ int analysis_measure(AnalysisMeter *meter, const AnalysisFiles *files, const Ana
     ComplexityOptions options = {.increments = increments,
                                  .max_parse_us =
                                      CREW_PARSE_US + CREW_PARSE_US_PER_BYTE * (int64_t)text.n,
+                                 .max_bytes = CREW_TREE_BYTES + CREW_TREE_BYTES_PER_BYTE * text.n,
                                  .cancel = &watch->cancel};
     ToolkitKindFound kind;
     int r;
@@ -95,7 +118,7 @@ int analysis_measure(AnalysisMeter *meter, const AnalysisFiles *files, const Ana
         language != NULL && complexity_toolchain_has(
                                 files->toolchain.n > 0 ? files->toolchain : SPAN("auto"), language);
     if (!*ret_is_ours) {
-        return 0;
+        return crew_not_ours(&meter->arena, language, ret);
     }
     kind = toolkit_kind_of_text(path, text);
     if (!crew_is_source(files, kind.kind)) {
@@ -103,10 +126,10 @@ int analysis_measure(AnalysisMeter *meter, const AnalysisFiles *files, const Ana
     }
     *ret = (ComplexityCached){.is_skipped = false};
     r = complexity_measure(meter->meter, language, text, &options, &meter->arena, &ret->file);
-    if (r == COMPLEXITY_E_TOO_COSTLY) {
-        *ret_is_fleeting = true; /* another day the machine has more time */
-        return crew_skip(&meter->arena, COMPLEXITY_SKIP_TOO_COSTLY, "the parser needed too long",
-                         ret);
+    if (r == COMPLEXITY_E_TOO_COSTLY || r == COMPLEXITY_E_TOO_BIG || r == COMPLEXITY_E_NO_MEMORY) {
+        *ret_is_fleeting = r == COMPLEXITY_E_NO_MEMORY; /* another day the machine has more */
+        return crew_skip(&meter->arena, COMPLEXITY_SKIP_TOO_COSTLY,
+                         r == COMPLEXITY_E_TOO_COSTLY ? "time" : "memory", ret);
     }
     return r == COMPLEXITY_E_CANCELLED ? ANALYSIS_E_CANCELLED : err_pass(r);
 }
@@ -124,6 +147,7 @@ static int crew_read_head(Crew *crew, AnalysisMeter *meter, AnalysisFound *found
                                 &meter->text);
         if (r == 0 && complexity_language_of(found->path, bytes_span(&meter->text)) == NULL) {
             found->state = ANALYSIS_NOT_OURS;
+            r = crew_not_ours(&meter->arena, NULL, &found->what);
         }
         bytes_clear(&meter->text);
     }
@@ -138,6 +162,7 @@ static int crew_read(Crew *crew, AnalysisMeter *meter, AnalysisFound *found, boo
 
     bytes_clear_keep(&meter->text, CREW_KEEP_BYTES);
     *ret_is_read = false;
+    (void)atomic_fetch_add(&crew->walk->watch->read, 1);
     r = crew_read_head(crew, meter, found);
     if (r == 0 && found->state == ANALYSIS_NOT_OURS) {
         return 0;
@@ -155,6 +180,9 @@ static int crew_read(Crew *crew, AnalysisMeter *meter, AnalysisFound *found, boo
     }
     if (r == -ELOOP) {
         return crew_skip(&meter->arena, COMPLEXITY_SKIP_LINK, "", &found->what);
+    }
+    if (r == -EINVAL) {
+        return crew_skip(&meter->arena, COMPLEXITY_SKIP_SPECIAL, "", &found->what);
     }
     return crew_skip(&meter->arena, COMPLEXITY_SKIP_UNREADABLE, io_error_text(-r), &found->what);
 }
@@ -181,6 +209,10 @@ static int crew_measure_file(Crew *crew, AnalysisMeter *meter, AnalysisFound *fo
     if (r != 0 || !is_read) {
         return r;
     }
+    /* Its size was not known, or has grown: later, when the others are done. */
+    if (meter->text.n > CREW_LARGE_BYTES && found->size <= CREW_LARGE_BYTES && !crew->is_alone) {
+        return 0;
+    }
     /* It may have changed since it was hashed. */
     if (!walk->files->no_cache) {
         analysis_hash(bytes_span(&meter->text), found->hash);
@@ -197,35 +229,44 @@ static int crew_measure_file(Crew *crew, AnalysisMeter *meter, AnalysisFound *fo
 
 size_t analysis_threads(const AnalysisFiles *files, size_t n_work)
 {
-    size_t n = files->threads > 0 ? files->threads : io_work_cores();
+    size_t n_cores = io_work_cores();
+    size_t n = files->threads > 0 && files->threads < n_cores ? files->threads : n_cores;
 
     n = n < CREW_MAX_THREADS ? n : CREW_MAX_THREADS;
     n = n < n_work ? n : n_work;
     return n > 0 ? n : 1;
 }
 
+static void crew_work_on(Crew *crew, size_t i, size_t at)
+{
+    AnalysisWatch *watch = crew->walk->watch;
+    AnalysisFound *found = &crew->walk->found[crew->order[at]];
+    int none = 0;
+    int r = atomic_load_explicit(&watch->cancel, memory_order_relaxed)
+                ? ANALYSIS_E_CANCELLED
+                : crew->task(crew, &crew->meters[i], found);
+
+    if (r != 0) {
+        (void)atomic_compare_exchange_strong(&crew->r, &none, r);
+    } else if (crew->task == crew_measure_file && found->state != ANALYSIS_TO_DO) {
+        (void)atomic_fetch_add(&watch->done, 1);
+    }
+}
+
 static void crew_work(void *context, size_t i)
 {
     Crew *crew = context;
-    const AnalysisWatch *watch = crew->walk->watch;
 
+    for (size_t at = 0; i == 0 && at < crew->n_large && atomic_load(&crew->r) == 0; at++) {
+        crew_work_on(crew, i, at);
+    }
     while (atomic_load(&crew->r) == 0) {
         size_t at = atomic_fetch_add(&crew->next, 1);
-        int none = 0;
-        int r;
 
         if (at >= crew->n_order) {
             return;
         }
-        r = atomic_load_explicit(&watch->cancel, memory_order_relaxed)
-                ? ANALYSIS_E_CANCELLED
-                : crew->task(crew, &crew->meters[i], &crew->walk->found[crew->order[at]]);
-        if (r != 0) {
-            (void)atomic_compare_exchange_strong(&crew->r, &none, r);
-        }
-        if (crew->task == crew_measure_file) {
-            (void)atomic_fetch_add(&crew->walk->watch->done, 1);
-        }
+        crew_work_on(crew, i, at);
     }
 }
 
@@ -266,8 +307,10 @@ static int crew_line_up(Crew *crew, uint64_t *ret_bytes)
         }
     }
     qsort(places, crew->n_order, sizeof(*places), crew_compare);
+    crew->n_large = 0;
     for (size_t i = 0; i < crew->n_order; i++) {
         crew->order[i] = places[i].index;
+        crew->n_large += places[i].size > CREW_LARGE_BYTES;
     }
     return 0;
 }
@@ -288,7 +331,10 @@ static int crew_do(Crew *crew, size_t n_threads,
     }
     n_threads = n_threads < crew->n_order ? n_threads : crew->n_order;
     crew->task = task;
-    atomic_store(&crew->next, 0);
+    crew->is_alone = n_threads == 1;
+    /* Reading them is no matter. */
+    crew->n_large = task == crew_measure_file ? crew->n_large : 0;
+    atomic_store(&crew->next, crew->n_large);
     io_work_fan(n_threads, crew_work, crew);
     return atomic_load(&crew->r);
 }
@@ -331,7 +377,8 @@ static int crew_merge(AnalysisWalk *walk, ComplexityCache *cache)
     for (size_t i = 0; r == 0 && i < walk->n; i++) {
         const AnalysisFound *found = &walk->found[i];
 
-        if (found->state == ANALYSIS_NOT_OURS) {
+        /* Nobody would have expected it, unless it is all that was asked for. */
+        if (found->state == ANALYSIS_NOT_OURS && walk->place->file == NULL) {
             continue;
         }
         if (found->what.is_skipped) {
@@ -377,6 +424,8 @@ static int crew_run(Crew *crew, size_t n_threads, ComplexityCache *cache, bool h
         }
     }
     r = r != 0 ? r : crew_do(crew, n_threads, crew_measure_file);
+    /* Those that turned out to be large. */
+    r = r != 0 ? r : crew_do(crew, 1, crew_measure_file);
     return r != 0 ? r : crew_merge(walk, cache);
 }
 

@@ -124,16 +124,17 @@ AnalysisVerdict analysis_judge(const AnalysisFiles *files, Span path)
     return (AnalysisVerdict){.is_wanted = true};
 }
 
-static ComplexityStamp files_stamp(const IoFolderStamp *stamp)
+ComplexityStamp analysis_stamp(const IoFolderStamp *stamp, int64_t now_ms)
 {
-    int64_t now_ns = clock_now_ms() * 1000 * 1000;
+    int64_t settled_ns = now_ms * 1000 * 1000 - FILES_SETTLED_NS;
 
-    if (stamp->mtime_ns > now_ns - FILES_SETTLED_NS) {
+    if (stamp->mtime_ns > settled_ns || stamp->ctime_ns > settled_ns) {
         return (ComplexityStamp){.size = 0};
     }
     /* Two file systems may have the same number for different files. */
     return (ComplexityStamp){.size = stamp->size,
                              .mtime_ns = stamp->mtime_ns,
+                             .ctime_ns = stamp->ctime_ns,
                              .inode = stamp->inode ^ (stamp->device * 0x9E3779B97F4A7C15U)};
 }
 
@@ -156,7 +157,8 @@ int analysis_walk_add(AnalysisWalk *walk, Span path, const IoFolderStamp *stamp)
     if (found->path.p == NULL) {
         return err_raise(-ENOMEM);
     }
-    found->stamp = files_stamp(stamp);
+    found->stamp =
+        analysis_stamp(stamp, walk->files->now_ms > 0 ? walk->files->now_ms : clock_now_ms());
     walk->n++;
     return 0;
 }
@@ -193,7 +195,7 @@ static int walk_file(Walk *walk, const IoFolderEntry *entry)
 }
 
 /* Links are not followed: what is behind them is in the project under its own name, or not in it.
- * Told are those that could be a file of ours, or a folder. */
+ * Told are those that could be a file of ours, and those that lead to a folder. */
 static int walk_link(Walk *walk, const IoFolderEntry *entry)
 {
     Span path = bytes_span(&walk->path);
@@ -201,7 +203,8 @@ static int walk_link(Walk *walk, const IoFolderEntry *entry)
     Bytes words;
     int r;
 
-    if (complexity_language_of(path, SPAN_NULL) == NULL && strchr(entry->name, '.') != NULL) {
+    if (!entry->leads_to_folder && complexity_language_of(path, SPAN_NULL) == NULL &&
+        strchr(entry->name, '.') != NULL) {
         return 0;
     }
     r = analysis_ignore_match(&walk->ignore, path, false, &is_ignored);
@@ -219,6 +222,15 @@ static int walk_link(Walk *walk, const IoFolderEntry *entry)
                                         bytes_span(&words));
     bytes_deinit(&words);
     return r;
+}
+
+/* A pipe, a socket, a device: opening one can do things, whatever its name says. */
+static int walk_special(Walk *walk)
+{
+    bool is_ignored;
+    int r = analysis_ignore_match(&walk->ignore, bytes_span(&walk->path), false, &is_ignored);
+
+    return r != 0 || is_ignored ? r : walk_skip(walk, COMPLEXITY_SKIP_SPECIAL, "");
 }
 
 /* Is the folder left out as a whole? Its path ends with a slash. *ret_is_out; 0, -ENOMEM. */
@@ -355,7 +367,7 @@ static int walk_entry(Walk *walk, const IoFolderEntry *entry)
     case IO_FOLDER_LINK:
         return walk_link(walk, entry);
     case IO_FOLDER_OTHER:
-        break;
+        return walk_special(walk);
     }
     return 0;
 }

@@ -34,11 +34,27 @@ static const char *const git_unset[] = {"GIT_DIR",
                                         "GIT_ICASE_PATHSPECS",
                                         "GIT_TRACE",
                                         "GIT_EXTERNAL_DIFF",
+                                        "GIT_ATTR_NOSYSTEM",
+                                        "GIT_ATTR_SOURCE",
+                                        "GIT_ALLOW_PROTOCOL",
+                                        "GIT_NO_LAZY_FETCH",
+                                        "GIT_OPTIONAL_LOCKS",
+                                        "GIT_TERMINAL_PROMPT",
                                         "LC_ALL"};
 
-/* Words that we know how to read; no lock taken from somebody who works there; nobody is asked for
- * a password, should a partial clone fetch. */
-static const char *const git_set[] = {"LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0"};
+/* Words that we know how to read; no lock taken from somebody who works there; what the machine
+ * takes for text is no matter of the repository.
+ *
+ * What a partial clone left out is not fetched: a repository names the programs that would do it,
+ * and whoever reads a history has not asked for the network. Git before 2.39.4 does not know the
+ * second name; the list of protocols then refuses each of them, whatever the settings say (no
+ * protocol is called "none"). */
+static const char *const git_set[] = {"LC_ALL=C",
+                                      "GIT_ATTR_NOSYSTEM=1",
+                                      "GIT_NO_LAZY_FETCH=1",
+                                      "GIT_ALLOW_PROTOCOL=none",
+                                      "GIT_OPTIONAL_LOCKS=0",
+                                      "GIT_TERMINAL_PROMPT=0"};
 
 static bool git_keeps(const char *entry)
 {
@@ -258,15 +274,24 @@ static int repository_root(AnalysisRepository *repository, const char *folder)
     return repository->root == NULL ? err_raise(-ENOMEM) : 0;
 }
 
-static int repository_read(AnalysisRepository *repository, const AnalysisGit *git, Bytes *text,
-                           Diag *reterr_diag)
+/* What is behind the last newline of an answer that is one path, whatever is in the path. */
+static Span git_rest(Span text)
+{
+    if (text.n > 0 && text.p[text.n - 1] == '\n') {
+        text.n--;
+    }
+    return text;
+}
+
+/* A path may hold newlines: it comes last, or alone. */
+static int repository_read_flags(AnalysisRepository *repository, const AnalysisGit *git,
+                                 Bytes *text, Diag *reterr_diag)
 {
     static const char *const argv[] = {"git",
                                        "rev-parse",
                                        "--is-bare-repository",
                                        "--is-shallow-repository",
                                        "--is-inside-work-tree",
-                                       "--git-common-dir",
                                        "--show-prefix",
                                        NULL};
     Span rest;
@@ -279,10 +304,32 @@ static int repository_read(AnalysisRepository *repository, const AnalysisGit *gi
     repository->is_bare = span_equals(git_line(&rest), SPAN("true"));
     repository->is_shallow = span_equals(git_line(&rest), SPAN("true"));
     repository->has_work_tree = span_equals(git_line(&rest), SPAN("true"));
-    r = repository_common(repository, git->folder, git_line(&rest));
+    repository->prefix = git_copy(git_rest(rest));
+    return repository->prefix == NULL ? err_raise(-ENOMEM) : 0;
+}
+
+static int repository_read(AnalysisRepository *repository, const AnalysisGit *git, Bytes *text,
+                           Diag *reterr_diag)
+{
+    static const char *const common[] = {"git", "rev-parse", "--git-common-dir", NULL};
+    static const char *const partial[] = {"git",
+                                          "config",
+                                          "--name-only",
+                                          "--get-regexp",
+                                          "^(extensions\\.partialclone|remote\\..*\\.promisor)$",
+                                          NULL};
+    int r = repository_read_flags(repository, git, text, reterr_diag);
+
     if (r == 0) {
-        repository->prefix = git_copy(git_line(&rest));
-        r = repository->prefix == NULL ? err_raise(-ENOMEM) : 0;
+        bytes_clear(text);
+        r = analysis_git_read(git, common, text, reterr_diag);
+    }
+    r = r != 0 ? r : repository_common(repository, git->folder, git_rest(bytes_span(text)));
+    if (r == 0) {
+        bytes_clear(text);
+        r = analysis_git_read(git, partial, text, NULL);
+        repository->is_partial = r == 0;
+        r = r == ANALYSIS_E_GIT ? 0 : r; /* no such setting */
     }
     return r != 0 ? r : repository_root(repository, git->folder);
 }
@@ -369,6 +416,17 @@ int analysis_repository_init(AnalysisRepository *repository, const AnalysisGit *
     bytes_deinit(&text);
     if (r != 0) {
         analysis_repository_deinit(repository);
+    }
+    return r;
+}
+
+int analysis_repository_explain(const AnalysisRepository *repository, int r, Diag *diag)
+{
+    if (r == ANALYSIS_E_GIT && repository->is_partial && diag != NULL) {
+        Diag said = *diag;
+
+        (void)diag_set(diag, r, "the clone is partial, and what it lacks is not fetched: %s",
+                       said.message);
     }
     return r;
 }

@@ -2,11 +2,15 @@
  *
  *     analysis_place.c        the folder that is asked about
  *     analysis_git.c          git as a child, and what it says of a repository
+ *     analysis_attributes.c   what decides how git counts lines
  *     analysis_kept.c         caches in the state folder
  *     analysis_ignore.c       exclude files above and beneath the folder
  *     analysis_files.c        which files are measured
  *     analysis_crew.c         measuring them on several threads
- *     analysis_since.c        only what has changed, and how it was before
+ *     analysis_since.c        only what has changed
+ *     analysis_since_old.c    how that was before
+ *     analysis_blob.c         whether a file is a blob of git
+ *     analysis_alike.c        which file is which under another name
  */
 #pragma once
 
@@ -81,6 +85,7 @@ typedef struct AnalysisRepository {
     char *common; /* the folder that all work trees share; absolute */
     bool is_bare;
     bool is_shallow;
+    bool is_partial; /* not all objects are here, and none is fetched */
     bool has_work_tree;
     char head[72]; /* commit id of rev; empty: no commit yet */
 } AnalysisRepository;
@@ -90,7 +95,15 @@ typedef struct AnalysisRepository {
 /* rev NULL: HEAD, which need not be there. 0, a negative errno, ANALYSIS_E_*. */
 int analysis_repository_init(AnalysisRepository *repository, const AnalysisGit *git,
                              const char *rev, Diag *reterr_diag);
+/* Puts it in front of what git says (ANALYSIS_E_GIT) if the clone is partial. Returns r. */
+int analysis_repository_explain(const AnalysisRepository *repository, int r, Diag *diag);
 void analysis_repository_deinit(AnalysisRepository *repository);
+
+/* A hash of the attributes that git reads here, and of what its settings make of them
+ * (analysis_attributes.c): as long as it is the same, two blobs have the same number of lines added
+ * and deleted. 0, a negative errno, ANALYSIS_E_*. */
+int analysis_attributes(const AnalysisGit *git, const AnalysisRepository *repository,
+                        uint8_t ret[16]);
 
 /* ---- what is kept (analysis_kept.c) ---- */
 
@@ -171,6 +184,10 @@ AnalysisVerdict analysis_judge(const AnalysisFiles *files, Span path);
 /* Of a kind that is not measured. */
 ComplexitySkip analysis_skip_reason(ToolkitKind kind);
 
+/* What is kept of the file system's words. Zero while it may change once more and have the same
+ * ones. */
+ComplexityStamp analysis_stamp(const IoFolderStamp *stamp, int64_t now_ms);
+
 /* Adds a file. 0, -ENOMEM. */
 int analysis_walk_add(AnalysisWalk *walk, Span path, const IoFolderStamp *stamp);
 
@@ -186,8 +203,8 @@ typedef struct AnalysisMeter {
 int analysis_meter_init(AnalysisMeter *meter);
 void analysis_meter_deinit(AnalysisMeter *meter);
 
-/* *ret_is_ours false: it is of no language that is asked for. *ret_is_fleeting: it may be otherwise
- * next time. 0, -ENOMEM, ANALYSIS_E_CANCELLED. */
+/* *ret_is_ours false: it is of no language that is asked for, as *ret says.
+ * *ret_is_fleeting: it may be otherwise next time. 0, -ENOMEM, ANALYSIS_E_CANCELLED. */
 int analysis_measure(AnalysisMeter *meter, const AnalysisFiles *files, const AnalysisWatch *watch,
                      bool increments, Span path, Span text, ComplexityCached *ret,
                      bool *ret_is_ours, bool *ret_is_fleeting);
@@ -200,8 +217,65 @@ size_t analysis_threads(const AnalysisFiles *files, size_t n_work);
  * ANALYSIS_E_CANCELLED. */
 int analysis_crew_run(AnalysisWalk *walk, ComplexityCache *cache, bool has_kept);
 
-/* ---- since a revision (analysis_since.c) ---- */
+/* ---- since a revision (analysis_since.c, analysis_since_old.c) ---- */
 
 /* Finds what has changed, measures both states and adds them to walk->report and before. 0, a
  * negative errno, ANALYSIS_E_*. */
 int analysis_since(AnalysisWalk *walk, ComplexityReport *before, Diag *reterr_diag);
+
+/* Is the text the blob of this id (in hexadecimal digits)? Its lines may end with CR LF where those
+ * of the blob end with LF. scratch holds 64 bytes more than the text. 0, -ENOMEM, -EIO. */
+int analysis_blob_is(Span text, Span id, Bytes *scratch, bool *ret);
+
+/* The lines of a text, for comparing it with others. */
+typedef struct AnalysisLine {
+    uint64_t hash;
+    size_t n_bytes;
+} AnalysisLine;
+
+typedef struct AnalysisLines {
+    AnalysisLine *lines; /* by hash */
+    size_t n;
+    uint64_t n_bytes;
+} AnalysisLines;
+
+#define ANALYSIS_LINES_NULL ((AnalysisLines){.lines = NULL})
+
+/* 0, -ENOMEM. */
+int analysis_lines_init(AnalysisLines *lines, Span text);
+void analysis_lines_deinit(AnalysisLines *lines);
+
+#define ANALYSIS_NOT_ALIKE SIZE_MAX
+
+/* ret[i]: which of `to` from[i] became: more than half of the bytes of the longer one are in lines
+ * of both; the most alike first, each at most once. 0, -ENOMEM. */
+int analysis_alike(const AnalysisLines *from, size_t n_from, const AnalysisLines *to, size_t n_to,
+                   size_t *ret);
+
+/* A file as it was. */
+typedef struct AnalysisOld {
+    Span path;           /* its present one */
+    Span name;           /* its path then, which says its language */
+    Span blob;           /* id */
+    bool is_gone;        /* there is no file of this name any more */
+    bool is_ours;        /* the rest is set by analysis_olds_read: `what` is its measure */
+    AnalysisLines lines; /* of one that is gone */
+    ComplexityCached what;
+} AnalysisOld;
+
+typedef struct AnalysisOlds {
+    const AnalysisGit *git;
+    AnalysisWalk *walk; /* for its files and its watch */
+    AnalysisOld *olds;
+    size_t n;
+    size_t cap;
+    AnalysisMeter *meters; /* hold what was measured */
+    size_t n_meters;
+} AnalysisOlds;
+
+/* Copies *old; its spans stay the caller's until deinit. 0, -ENOMEM. */
+int analysis_olds_add(AnalysisOlds *olds, const AnalysisOld *old);
+
+/* Reads and measures them. 0, a negative errno, ANALYSIS_E_*. */
+int analysis_olds_read(AnalysisOlds *olds, Diag *reterr_diag);
+void analysis_olds_deinit(AnalysisOlds *olds);

@@ -79,8 +79,12 @@ static size_t args_count(JsonValue arguments, const char *key, size_t fallback, 
     if (ret_is_there != NULL) {
         *ret_is_there = is_there;
     }
-    if (!is_there || json_uint64(v, &number) != 0) {
+    if (!is_there) {
         return fallback;
+    }
+    /* The schema allows whole numbers from 0 on: one that does not fit is a large one. */
+    if (json_uint64(v, &number) != 0) {
+        return UINT32_MAX;
     }
     return number < UINT32_MAX ? (size_t)number : UINT32_MAX;
 }
@@ -243,12 +247,10 @@ static int args_history(AnalysisJob *job, JsonValue arguments)
     if (r != 0) {
         return r;
     }
-    options->now_s = clock_now_ms() / 1000;
-    options->period_days = (int64_t)(days < ARGS_MAX_DAYS ? days : ARGS_MAX_DAYS);
-    options->since_s =
-        days == 0 ? INT64_MIN
-                  : (options->until_s < options->now_s ? options->until_s : options->now_s) -
-                        options->period_days * ARGS_DAY_S;
+    if (days > ARGS_MAX_DAYS) {
+        return args_refuse(job, "period_days", "is more than 36525000");
+    }
+    analysis_set_period(options, clock_now_ms() / 1000, (int64_t)days);
     options->no_renames = !args_flag(arguments, "renames", true);
     options->without_lines = !args_flag(arguments, "lines", true);
     asked->history.path = asked->files.path;

@@ -266,6 +266,13 @@ function ofOxlint({ mine, other, witness }) {
         ? "a comment in the file turns rules off, which oxlint heeds" : null;
 }
 
+// What we list though it is in no function: the other tool does not look there.
+function ofClosure({ tool, mine, other }) {
+    const text = mine && linesOf(mine.file)[mine.line - 1].slice(mine.column - 1);
+    return mine && (!other || other.listed === false) && /^(func\b|\[(?!\[)|\||move\b|async\b)/.test(text)
+        ? `a closure in no function: ${tool} does not list it` : null;
+}
+
 function ofGocognit({ mine, other }) {
     if (!mine || !other) {
         return null;
@@ -306,5 +313,5 @@ export function classify(what) {
     if (what.mine?.error) {
         return "the parser did not understand something in it (marked as such)";
     }
-    return byTool[what.tool]?.(what) ?? null;
+    return byTool[what.tool]?.(what) ?? ofClosure(what);
 }

@@ -2,6 +2,8 @@
  */
 #include "support/alloc_testing.h"
 
+#include <malloc.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -67,6 +69,16 @@ void *mem_free(void *p)
     state.n_live -= p != NULL;
     free(p);
     return NULL;
+}
+
+/* For who counts bytes, and not for who writes them. */
+size_t mem_size_of(const void *p)
+{
+#ifdef _WIN32
+    return _msize((void *)(uintptr_t)p);
+#else
+    return malloc_usable_size((void *)(uintptr_t)p);
+#endif
 }
 
 void mem_trim(void) {}

@@ -242,7 +242,11 @@ static int folder_list_one(FolderMaking *making, const WIN32_FIND_DATAW *found)
     } else {
         stamp = folder_stamp(found->nFileSizeHigh, found->nFileSizeLow, found->ftLastWriteTime);
     }
-    return folder_making_add(making, name, kind, stamp);
+    r = folder_making_add(making, name, kind, stamp);
+    if (r == 0 && kind == IO_FOLDER_LINK) {
+        making->entries[making->n - 1].leads_to_folder = folder_is_folder(found->dwFileAttributes);
+    }
+    return r;
 }
 
 static int folder_list_all(FolderMaking *making, const char *path)

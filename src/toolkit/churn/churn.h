@@ -11,7 +11,8 @@
  *     churn_write(churn, CHURN_JSON, &out);
  *
  * Lines added and deleted are counted by git, which takes nine tenths of its time for it. They are
- * the same for the same two blobs, so a ChurnTable remembers them: with a table that knows
+ * the same for the same two blobs, as long as the repository's attributes say the same of them, so
+ * a ChurnTable remembers them: with a table that knows
  * something, the first run is `git log --raw`, and the second, if there is one, is over the commits
  * with pairs that are not known yet; with an empty one a single run gives both. A last, short run
  * (`git ls-tree`) happens if it is not clear whether a file that others renamed meanwhile is still
@@ -73,6 +74,8 @@ typedef struct ChurnOptions {
     size_t max_commit_files; /* a commit of more files makes no pairs; 0: 30 */
     bool directories;        /* roll up by folder */
     bool without_lines;      /* commits and authors only: one run of --raw */
+    bool without_blobs;      /* the clone has not all of them: without_lines, and a renamed file is
+                                the same only if its content is; told in the notes */
     HashSeed seed; /* from random_fill: the authors of a repository choose its file names */
 } ChurnOptions;
 

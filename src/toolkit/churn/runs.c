@@ -1,8 +1,10 @@
 /* The arguments of git (churn_impl.h).
  *
  * Git runs in the folder that is asked about. Options that a person's configuration can change are
- * said in full: the same repository gives the same numbers to everybody, and a table that was
- * filled yesterday is still right. */
+ * said in full, and a person's own attributes are not read: the same work tree gives the same
+ * numbers to everybody. What is left are the repository's attributes and the drivers that they
+ * name, which say what is text: who keeps a table must ask for them, and begin another one when
+ * they have changed. */
 #include "toolkit/churn/churn_impl.h"
 
 #include <stdio.h>
@@ -26,6 +28,10 @@ static const char *const runs_log[] = {
     "log.showSignature=false",
     "-c",
     "diff.renames=false",
+    "-c",
+    "core.attributesFile=",
+    "-c",
+    "core.bigFileThreshold=512m",
     "log",
     "-z",
     "--no-merges",
@@ -119,7 +125,9 @@ static int runs_make_log(Runs *runs)
     if (churn->has_lines || is_second) {
         runs_add(runs, "--numstat");
     }
-    runs_add(runs, options->no_renames ? "--no-renames" : "-M50%");
+    runs_add(runs, options->no_renames      ? "--no-renames"
+                   : options->without_blobs ? "-M100%"
+                                            : "-M50%");
     /* The name comes last, so that nothing it holds is taken for something else. In a shallow clone
      * the decoration tells where it was cut; with all refs left out, no branch looks like it. */
     if (churn->repository.is_shallow) {

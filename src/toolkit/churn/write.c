@@ -143,23 +143,30 @@ size_t churn_notes(const Churn *churn, ChurnNote out[CHURN_MAX_NOTES])
     }
     if (churn->repository.is_shallow) {
         (void)snprintf(out[n++].text, sizeof(out->text),
-                       "The clone is shallow: its history is cut. %zu commits at the cut are not "
-                       "counted, since what they changed is not known.",
-                       churn->n_cut);
+                       "The clone is shallow: its history is cut. %zu commit%s at the cut %s not "
+                       "counted, since what %s changed is not known.",
+                       churn->n_cut, churn->n_cut == 1 ? "" : "s", churn->n_cut == 1 ? "is" : "are",
+                       churn->n_cut == 1 ? "it" : "they");
     }
     if (!churn->options.no_renames &&
         (churn->options.paths != NULL || churn->repository.prefix.n > 0)) {
         (void)snprintf(out[n++].text, sizeof(out->text),
                        "Renames are followed inside the paths that were asked about.");
     }
-    if (churn->options.without_lines) {
+    if (churn->options.without_blobs) {
+        (void)snprintf(out[n++].text, sizeof(out->text),
+                       "The clone is partial, and what it lacks is not fetched: lines were not "
+                       "counted, files are ranked by commits alone, and only renames without a "
+                       "change are known.");
+    } else if (churn->options.without_lines) {
         (void)snprintf(out[n++].text, sizeof(out->text),
                        "Lines were not counted; files are ranked by commits alone.");
     }
     if (churn->history.n_large > 0) {
         (void)snprintf(out[n++].text, sizeof(out->text),
-                       "%zu commits of more than %zu files make no co-changes.",
-                       churn->history.n_large, churn->history.max_commit_files);
+                       "%zu commit%s of more than %zu files make%s no co-changes.",
+                       churn->history.n_large, churn->history.n_large == 1 ? "" : "s",
+                       churn->history.max_commit_files, churn->history.n_large == 1 ? "s" : "");
     }
     if (churn->history.pairs.missing > 0) {
         (void)snprintf(out[n++].text, sizeof(out->text),

@@ -227,12 +227,13 @@ int complexity_cache_read(ComplexityCache *cache, Span data)
 
 static bool stamp_is_zero(const ComplexityStamp *s)
 {
-    return s->size == 0 && s->mtime_ns == 0 && s->inode == 0;
+    return s->size == 0 && s->mtime_ns == 0 && s->ctime_ns == 0 && s->inode == 0;
 }
 
 static bool stamp_equals(const ComplexityStamp *a, const ComplexityStamp *b)
 {
-    return a->size == b->size && a->mtime_ns == b->mtime_ns && a->inode == b->inode;
+    return a->size == b->size && a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns &&
+           a->inode == b->inode;
 }
 
 /* Decoded once. False: malformed, or no memory; the file is measured again then. */

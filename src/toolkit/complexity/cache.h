@@ -1,10 +1,10 @@
 /* toolkit/complexity/cache.h: measures of files kept between runs.
  *
  * One cache is one project's, and one file on disk (who reads and writes it is its owner's matter).
- * An entry is found by path and the stamp of the file (size, time of change, inode), so that an
- * unchanged tree costs one stat a file; or, where the stamp is another, by the hash of the content.
- * What is read may be anything: a cache that is damaged, of another version of the rules, or cut,
- * is an empty one. Thread: any, one at a time.
+ * An entry is found by path and the stamp of the file (size, both times of change, inode), so that
+ * an unchanged tree costs one stat a file; or, where the stamp is another, by the hash of the
+ * content. What is read may be anything: a cache that is damaged, of another version of the rules,
+ * or cut, is an empty one. Thread: any, one at a time.
  */
 #pragma once
 
@@ -20,6 +20,7 @@
 typedef struct ComplexityStamp {
     uint64_t size;
     int64_t mtime_ns;
+    int64_t ctime_ns; /* 0 where the system has none */
     uint64_t inode;
 } ComplexityStamp;
 

@@ -71,6 +71,13 @@ static inline uint64_t read_number(CacheReader *reader)
     return read_number_slowly(reader);
 }
 
+static int64_t read_time(CacheReader *reader)
+{
+    uint64_t zigzag = read_number(reader);
+
+    return (int64_t)(zigzag >> 1) ^ -(int64_t)(zigzag & 1);
+}
+
 static uint32_t read_u32(CacheReader *reader)
 {
     uint64_t value = read_number(reader);
@@ -172,7 +179,6 @@ bool cache_format_open(Span data, Span *ret_entries)
 bool cache_format_next(Span entries, size_t *at, CacheRecord *ret)
 {
     CacheReader reader = {entries.p + *at, entries.p + entries.n, false};
-    uint64_t zigzag;
     Span hash;
 
     if (*at >= entries.n) {
@@ -180,8 +186,8 @@ bool cache_format_next(Span entries, size_t *at, CacheRecord *ret)
     }
     ret->path = read_text(&reader);
     ret->stamp.size = read_number(&reader);
-    zigzag = read_number(&reader);
-    ret->stamp.mtime_ns = (int64_t)(zigzag >> 1) ^ -(int64_t)(zigzag & 1);
+    ret->stamp.mtime_ns = read_time(&reader);
+    ret->stamp.ctime_ns = read_time(&reader);
     ret->stamp.inode = read_number(&reader);
     hash = read_bytes(&reader, CACHE_HASH_SIZE);
     ret->payload = read_text(&reader);
@@ -223,12 +229,19 @@ int cache_format_begin(Bytes *out)
     return bytes_append(out, header, sizeof(header));
 }
 
+static uint64_t zigzag_of(int64_t time_ns)
+{
+    uint64_t bits = (uint64_t)time_ns;
+
+    return (bits << 1) ^ (0 - (bits >> 63));
+}
+
 int cache_format_append(Bytes *out, const CacheRecord *record)
 {
-    uint64_t mtime = (uint64_t)record->stamp.mtime_ns;
-    uint64_t numbers[3] = {
+    uint64_t numbers[4] = {
         record->stamp.size,
-        (mtime << 1) ^ (0 - (mtime >> 63)),
+        zigzag_of(record->stamp.mtime_ns),
+        zigzag_of(record->stamp.ctime_ns),
         record->stamp.inode,
     };
     int r = put_text(out, record->path);

@@ -1,7 +1,7 @@
 /* toolkit/complexity/cache_format.h: the bytes of a cache (toolkit/complexity/cache.h).
  *
  *     magic 8 | format u32 | rules u32 | checksum u64 | entry…       (little-endian)
- *     entry:    path | size | time of change | inode | hash 16 | payload
+ *     entry:    path | size | mtime | ctime | inode | hash 16 | payload
  *     payload:  0, language, counts of the file, functions; or 1, reason, detail
  *
  * Numbers are LEB128, signed ones zigzag; a text is its length and its bytes. The checksum covers
@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 /* Raised when the layout changes; COMPLEXITY_RULES_VERSION when the numbers do. */
-#define CACHE_FORMAT_VERSION 1
+#define CACHE_FORMAT_VERSION 2
 
 #define CACHE_HEADER_SIZE 24
 #define CACHE_HASH_SIZE   16

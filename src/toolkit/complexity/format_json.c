@@ -299,7 +299,9 @@ static void json_rules(const ComplexityReport *report, JsonWriter *w)
         w, SPAN("rows"),
         SPAN("JavaScript and TypeScript: every function, arrow and method is a row, and nothing of "
              "it counts in the one around it. Elsewhere closures and nested functions count in the "
-             "outer function, one level deeper, and a named one has a row of its own as well."));
+             "outer function, one level deeper, and a named one has a row of its own as well, as "
+             "has "
+             "a closure that is in no function."));
     report_json_string(w, SPAN("cyclomatic"),
                        report->options.modified
                            ? SPAN("1, and 1 for each decision; a switch counts once")

@@ -9,6 +9,7 @@
 
 const TSLanguage *tree_sitter_bash(void);
 
+#define BASH_LOOP (RULE_LOOP & ~RULE_STRUCTURE)
 /* Its first command may be an if without being an elif. */
 #define BASH_ELSE (RULE_FLAT | RULE_NEST | RULE_DEEPEN | RULE_AT_PARENT)
 
@@ -16,9 +17,10 @@ static const ComplexityRule bash_nodes[] = {
     {"if_statement", NULL, RULE_IF | RULE_NEST_TOKEN, "if", {NULL}},
     {"elif_clause", NULL, RULE_ELSE_IF | RULE_NEST_TOKEN, "else if", {NULL}},
     {"else_clause", NULL, BASH_ELSE, "else", {NULL}},
-    {"for_statement", NULL, RULE_LOOP, "for", {NULL}},
+    /* Which one it is, a token in it says. */
+    {"for_statement", NULL, BASH_LOOP, NULL, {NULL}},
     {"c_style_for_statement", NULL, RULE_LOOP, "for", {NULL}},
-    {"while_statement", NULL, RULE_LOOP, "while", {NULL}},
+    {"while_statement", NULL, BASH_LOOP, NULL, {NULL}},
     {"case_statement", NULL, RULE_SWITCH, "case", {NULL}},
     {"case_item", NULL, RULE_CASE | RULE_ASK, NULL, {NULL}},
     {"ternary_expression", NULL, RULE_TERNARY, "?:", {NULL}},
@@ -43,6 +45,10 @@ static const ComplexityRule bash_nodes[] = {
 
 /* clang-format off */
 static const ComplexityRule bash_tokens[] = {
+    {"for", "for_statement", RULE_STRUCTURE, "for", {NULL}},
+    {"select", "for_statement", RULE_STRUCTURE, "select", {NULL}},
+    {"while", "while_statement", RULE_STRUCTURE, "while", {NULL}},
+    {"until", "while_statement", RULE_STRUCTURE, "until", {NULL}},
     {"then", NULL, RULE_BODY_TOKEN, NULL, {NULL}},
     {"&&", NULL, RULE_AND, "&&", {NULL}},
     {"||", NULL, RULE_OR, "||", {NULL}},

@@ -11,6 +11,9 @@
 /* Longer ones were made by a program; their tokens would take as much memory as their tree. */
 #define MEND_BYTES_MAX ((size_t)4 * 1024 * 1024)
 
+/* Tokens of a value in front of `...`. */
+#define MEND_RANGE_MAX 16
+
 /* Attributes in a row. */
 #define MEND_CHAIN_MAX 4
 
@@ -358,6 +361,30 @@ static void mend_share_body(Mend *mend, size_t i)
     mend_blank(mend, first, i);
 }
 
+/* GNU's `case 2 ... 5:`, of which an expression is made. */
+static void mend_range(Mend *mend, size_t i)
+{
+    const MendToken *token = &mend->tokens[i];
+    size_t first = i;
+
+    if (i + 3 >= mend->n || token->in_parens || token->brace != MEND_BLOCK ||
+        mend->tokens[i + 1].kind != '.' || mend->tokens[i + 2].kind != '.') {
+        return;
+    }
+    for (int n = 0; n < MEND_RANGE_MAX && first > 0; n++) {
+        first--;
+        if (mend->tokens[first].end - mend->tokens[first].start == 4 &&
+            memcmp(mend->p + mend->tokens[first].start, "case", 4) == 0) {
+            mend_blank(mend, i, i + 2);
+            mend->p[token->start + 1] = '+';
+            return;
+        }
+        if (strchr(";{}:", mend->tokens[first].kind) != NULL) {
+            return;
+        }
+    }
+}
+
 /* Arguments that are no expressions; the place behind one, or 0. */
 static size_t mend_argument(Mend *mend, size_t i)
 {
@@ -391,6 +418,8 @@ static void mend_apply(Mend *mend)
 
         if (mend->tokens[i].kind == '#') {
             mend_share_body(mend, i);
+        } else if (mend->tokens[i].kind == '.') {
+            mend_range(mend, i);
         }
         if (mend_is_declaration(mend, i, next)) {
             mend_blank_declaration(mend, i, next);
@@ -419,6 +448,14 @@ int complexity_c_mend(char *text, size_t n, bool *ret_changed)
         return 0;
     }
     r = complexity_c_mend_read(&mend);
+    if (r == 0) {
+        r = complexity_c_mend_branches(&mend);
+    }
+    if (r == 0 && mend.changed) {
+        (void)mem_free(mend.tokens);
+        mend = (Mend){.p = text, .text = span_make(text, n), .changed = true};
+        r = complexity_c_mend_read(&mend);
+    }
     if (r == 0) {
         mend_apply(&mend);
         *ret_changed = mend.changed;

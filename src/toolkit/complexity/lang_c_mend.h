@@ -64,3 +64,8 @@ typedef struct Mend {
 /* Fills in the tokens of .p and .text; what they take is the caller's to free, also on failure. 0,
  * -ENOMEM. */
 int complexity_c_mend_read(Mend *mend);
+
+/* Of an #if in whose branches there are braces that are closed elsewhere, or that is inside of
+ * parentheses, only the first branch is left: no tree could hold the others too. The tokens are
+ * then no longer those of the text (.changed). 0, -ENOMEM. */
+int complexity_c_mend_branches(Mend *mend);

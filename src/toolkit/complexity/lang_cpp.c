@@ -1,4 +1,5 @@
-/* C++: as C, with catch, range loops, lambdas, `and` and `or`. */
+/* C++: as C, with catch, range loops, lambdas, `and` and `or`. A lambda in no function has a row.
+ */
 #include "toolkit/complexity/lang_c_names.h"
 #include "toolkit/complexity/lang_c_text.h"
 #include "toolkit/complexity/rules.h"
@@ -16,6 +17,8 @@ static const ComplexityRule cpp_nodes[] = {
     {"requires_clause", NULL, RULE_MUTE, NULL, {NULL}},
     {"noexcept", NULL, RULE_MUTE, NULL, {NULL}},
     {"lambda_expression", NULL, RULE_CLOSURE, NULL, {NULL}},
+    /* One without a list has none, whatever lists are in it. */
+    {"compound_statement", "lambda_expression", RULE_PARAMETERS, NULL, {NULL}},
     {"namespace_definition", NULL, RULE_CONTAINER, NULL, {NULL}},
     {"class_specifier", NULL, RULE_CONTAINER, NULL, {NULL}},
     {"struct_specifier", NULL, RULE_CONTAINER, NULL, {NULL}},
@@ -83,6 +86,20 @@ static bool cpp_name_of(const ComplexityPlace *place, ComplexityName *ret)
     return cpp_has_body(place->node);
 }
 
+static Span cpp_bound_to(TSNode node, Span text)
+{
+    return complexity_node_is(node, "init_declarator") ||
+                   complexity_node_is(node, "field_declaration")
+               ? complexity_node_field_text(node, "declarator", text)
+               : SPAN_NULL;
+}
+
+static uint32_t cpp_parameters(const ComplexityPlace *place)
+{
+    return complexity_node_is(place->node, "compound_statement") ? 0
+                                                                 : complexity_c_parameters(place);
+}
+
 static const char *cpp_really(const ComplexityPlace *place)
 {
     Span name = complexity_c_declared_name(place->node, place->text);
@@ -103,7 +120,8 @@ const ComplexityLanguage complexity_language_cpp = {
     .separator = "::",
     .else_if_nests = true,
     .name_of = cpp_name_of,
-    .parameters = complexity_c_parameters,
+    .parameters = cpp_parameters,
+    .bound_to = cpp_bound_to,
     .really = cpp_really,
     .prepare = complexity_c_prepare,
     .mend = complexity_c_mend,

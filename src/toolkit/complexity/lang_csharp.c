@@ -5,7 +5,7 @@
  * and local functions count in the member around them. Beyond it we count each arm of a switch
  * expression but `_`; not counted, as a parser cannot tell: & and | between two bool. Cognitive:
  * the paper; goto 1, patterns (`and`, `or`) and guards 0. Rows: methods, constructors, finalisers,
- * operators, accessors with a body, local functions.
+ * operators, accessors with a body, local functions, lambdas in no member.
  */
 #include "toolkit/complexity/rules.h"
 
@@ -46,6 +46,9 @@ static const ComplexityRule csharp_nodes[] = {
     {"parameter_list", "operator_declaration", RULE_PARAMETERS, NULL, {NULL}},
     {"parameter_list", "conversion_operator_declaration", RULE_PARAMETERS, NULL, {NULL}},
     {"parameter_list", "local_function_statement", RULE_PARAMETERS, NULL, {NULL}},
+    {"parameter_list", "lambda_expression", RULE_PARAMETERS, NULL, {NULL}},
+    {"parameter_list", "anonymous_method_expression", RULE_PARAMETERS, NULL, {NULL}},
+    {"implicit_parameter", "lambda_expression", RULE_PARAMETERS, NULL, {NULL}},
     {"class_declaration", NULL, RULE_CONTAINER, NULL, {NULL}},
     {"struct_declaration", NULL, RULE_CONTAINER, NULL, {NULL}},
     {"record_declaration", NULL, RULE_CONTAINER, NULL, {NULL}},
@@ -132,6 +135,14 @@ static bool csharp_name_of(const ComplexityPlace *place, ComplexityName *ret)
     return csharp_has_body(place->node);
 }
 
+static Span csharp_bound_to(TSNode node, Span text)
+{
+    return complexity_node_is(node, "variable_declarator") ||
+                   complexity_node_is(node, "property_declaration")
+               ? complexity_node_field_text(node, "name", text)
+               : SPAN_NULL;
+}
+
 /* An arm: `_` catches what is left over and decides nothing. */
 static bool csharp_counts(const ComplexityPlace *place)
 {
@@ -144,8 +155,25 @@ static bool csharp_counts(const ComplexityPlace *place)
 /* The last one, if it is `params`, lies in the list without a node around it. */
 static uint32_t csharp_parameters(const ComplexityPlace *place)
 {
-    return complexity_node_count_of(place->node, "parameter") +
-           complexity_node_count_of(place->node, "params");
+    return complexity_node_is(place->node, "implicit_parameter")
+               ? 1
+               : complexity_node_count_of(place->node, "parameter") +
+                     complexity_node_count_of(place->node, "params");
+}
+
+/* Those of an indexer are before its accessors. */
+static uint32_t csharp_parameters_of(const ComplexityPlace *place)
+{
+    TSNode indexer = place->parent;
+
+    if (complexity_node_is(indexer, "accessor_list")) {
+        indexer = place->above;
+    }
+    if (!complexity_node_is(indexer, "indexer_declaration")) {
+        return 0;
+    }
+    return csharp_parameters(
+        &(ComplexityPlace){.node = complexity_node_field(indexer, "parameters")});
 }
 
 const ComplexityLanguage complexity_language_csharp = {
@@ -159,4 +187,6 @@ const ComplexityLanguage complexity_language_csharp = {
     .name_of = csharp_name_of,
     .counts = csharp_counts,
     .parameters = csharp_parameters,
+    .parameters_of = csharp_parameters_of,
+    .bound_to = csharp_bound_to,
 };

@@ -1,8 +1,8 @@
 /* Go.
  *
  * Cyclomatic as gocyclo: 1 + if, for, case of a switch or select that is not default, && and ||;
- * function literals count in the function around them, and one that a variable of the package is
- * bound to has a row. Cognitive: the paper; goto and jumps to a label 1, fallthrough 0. gocognit
+ * function literals count in the function around them, and those of a variable of the package have
+ * rows. Cognitive: the paper; goto and jumps to a label 1, fallthrough 0. gocognit
  * differs in one thing: there the body of `else { if }` is no deeper.
  */
 #include "toolkit/complexity/rules.h"
@@ -26,7 +26,6 @@ static const ComplexityRule go_nodes[] = {
 
     {"function_declaration", NULL, RULE_FUNCTION, NULL, {NULL}},
     {"method_declaration", NULL, RULE_FUNCTION, NULL, {NULL}},
-    {"func_literal", "expression_list", RULE_FUNCTION | RULE_CLOSURE, NULL, {NULL}},
     {"func_literal", NULL, RULE_CLOSURE, NULL, {NULL}},
     {"parameter_list", "function_declaration", RULE_PARAMETERS, NULL, {NULL}},
     {"parameter_list", "func_literal", RULE_PARAMETERS, NULL, {NULL}},
@@ -68,26 +67,19 @@ static Span go_receiver(TSNode method, Span text)
     return complexity_node_text(type, text);
 }
 
-/* A function literal is a row if a variable of the package is it. */
-static bool go_name_literal(const ComplexityPlace *place, ComplexityName *ret)
-{
-    if (place->in_function || !complexity_node_is(place->above, "var_spec")) {
-        return false;
-    }
-    ret->name = complexity_node_field_text(place->above, "name", place->text);
-    return true;
-}
-
 static bool go_name_of(const ComplexityPlace *place, ComplexityName *ret)
 {
     *ret = (ComplexityName){.name = SPAN_NULL};
-    if (complexity_node_is(place->node, "func_literal")) {
-        return go_name_literal(place, ret);
-    }
     ret->name = complexity_node_field_text(place->node, "name", place->text);
     ret->scope = go_receiver(place->node, place->text);
     /* One without a body is written in assembly. */
     return !ts_node_is_null(complexity_node_field(place->node, "body"));
+}
+
+static Span go_bound_to(TSNode node, Span text)
+{
+    return complexity_node_is(node, "var_spec") ? complexity_node_field_text(node, "name", text)
+                                                : SPAN_NULL;
 }
 
 /* A method's parameters, not its receiver and not its results. */
@@ -127,4 +119,5 @@ const ComplexityLanguage complexity_language_go = {
     .name_of = go_name_of,
     .counts = go_counts,
     .parameters = go_parameters,
+    .bound_to = go_bound_to,
 };

@@ -4,7 +4,7 @@
  * catch, ?:, && and ||; lambdas count in the method around them, methods of local and anonymous
  * classes only in their own row. Cognitive: the paper; what is in a local or anonymous class counts
  * in the method around it too. Rows: methods and constructors with a body, static and instance
- * initialisers.
+ * initialisers, lambdas of fields.
  */
 #include "toolkit/complexity/rules.h"
 
@@ -34,6 +34,9 @@ static const ComplexityRule java_nodes[] = {
     {"lambda_expression", NULL, RULE_CLOSURE, NULL, {NULL}},
     {"formal_parameters", "method_declaration", RULE_PARAMETERS, NULL, {NULL}},
     {"formal_parameters", "constructor_declaration", RULE_PARAMETERS, NULL, {NULL}},
+    {"formal_parameters", "lambda_expression", RULE_PARAMETERS, NULL, {NULL}},
+    {"inferred_parameters", "lambda_expression", RULE_PARAMETERS, NULL, {NULL}},
+    {"identifier", "lambda_expression", RULE_PARAMETERS, NULL, {NULL}},
     {"class_declaration", NULL, RULE_CONTAINER, NULL, {NULL}},
     {"interface_declaration", NULL, RULE_CONTAINER, NULL, {NULL}},
     {"enum_declaration", NULL, RULE_CONTAINER, NULL, {NULL}},
@@ -98,9 +101,23 @@ static bool java_name_of(const ComplexityPlace *place, ComplexityName *ret)
            !ts_node_is_null(complexity_node_field(place->node, "body"));
 }
 
+static Span java_bound_to(TSNode node, Span text)
+{
+    return complexity_node_is(node, "variable_declarator") ||
+                   complexity_node_is(node, "enum_constant")
+               ? complexity_node_field_text(node, "name", text)
+               : SPAN_NULL;
+}
+
 /* Not the receiver, `A this`, which only gives annotations a place to stand. */
 static uint32_t java_parameters(const ComplexityPlace *place)
 {
+    if (complexity_node_is(place->node, "identifier")) {
+        return 1;
+    }
+    if (complexity_node_is(place->node, "inferred_parameters")) {
+        return complexity_node_count(place->node, NULL);
+    }
     return complexity_node_count_of(place->node, "formal_parameter") +
            complexity_node_count_of(place->node, "spread_parameter");
 }
@@ -116,4 +133,5 @@ const ComplexityLanguage complexity_language_java = {
     .cyclomatic_apart = true,
     .name_of = java_name_of,
     .parameters = java_parameters,
+    .bound_to = java_bound_to,
 };

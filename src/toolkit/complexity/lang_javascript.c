@@ -66,6 +66,11 @@ static Span javascript_bound_name(const ComplexityPlace *place)
     return complexity_node_is(place->parent, "export_statement") ? SPAN("default") : SPAN_NULL;
 }
 
+static bool javascript_is_heritage(TSNode node)
+{
+    return complexity_node_is(node, "class_heritage") || complexity_node_is(node, "extends_clause");
+}
+
 bool complexity_javascript_name_of(const ComplexityPlace *place, ComplexityName *ret)
 {
     TSNode name = complexity_node_field(place->node, "name");
@@ -74,6 +79,11 @@ bool complexity_javascript_name_of(const ComplexityPlace *place, ComplexityName 
         ret->name = javascript_name_text(name, place->text);
     } else if (!ts_node_is_null(place->parent)) {
         ret->name = javascript_bound_name(place);
+    }
+    /* `class A extends (class { … })`: what is in there is not A's. */
+    if (ret->name.n == 0 && complexity_node_is(place->node, "class") &&
+        (javascript_is_heritage(place->parent) || javascript_is_heritage(place->above))) {
+        ret->name = SPAN("(anonymous)");
     }
     return true;
 }

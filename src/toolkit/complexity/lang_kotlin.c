@@ -5,7 +5,8 @@
  * apply, with, also, use, forEach, isNotNull or ifNull. Named functions inside a function count in
  * their own row only (detekt has those of object literals nowhere, and others in both). Cognitive:
  * the paper; an if that is an expression is an if; `?:` and `?.` 0; jumps to a label 1. Rows:
- * functions with a body, accessors with a body, secondary constructors, initialisers.
+ * functions with a body, accessors with a body, secondary constructors, initialisers, lambdas and
+ * anonymous functions in no function.
  */
 #include "toolkit/complexity/rules.h"
 
@@ -35,6 +36,7 @@ static const ComplexityRule kotlin_nodes[] = {
     {"lambda_literal", NULL, RULE_CLOSURE, NULL, {NULL}},
     {"anonymous_function", NULL, RULE_CLOSURE, NULL, {NULL}},
     {"function_value_parameters", NULL, RULE_PARAMETERS, NULL, {NULL}},
+    {"lambda_parameters", NULL, RULE_PARAMETERS, NULL, {NULL}},
     {"class_declaration", NULL, RULE_CONTAINER, NULL, {NULL}},
     {"object_declaration", NULL, RULE_CONTAINER, NULL, {NULL}},
     {"companion_object", NULL, RULE_CONTAINER, NULL, {NULL}},
@@ -121,6 +123,20 @@ static Span kotlin_name_object(TSNode object, Span text)
     return complexity_node_text(ts_node_named_child(type, 0), text);
 }
 
+static Span kotlin_property(TSNode property, Span text)
+{
+    TSNode variable = complexity_node_find(property, "variable_declaration");
+
+    return complexity_node_text(
+        ts_node_is_null(variable) ? variable : ts_node_named_child(variable, 0), text);
+}
+
+static Span kotlin_bound_to(TSNode node, Span text)
+{
+    return complexity_node_is(node, "property_declaration") ? kotlin_property(node, text)
+                                                            : SPAN_NULL;
+}
+
 static bool kotlin_name_of(const ComplexityPlace *place, ComplexityName *ret)
 {
     TSNode node = place->node;
@@ -143,10 +159,7 @@ static bool kotlin_name_of(const ComplexityPlace *place, ComplexityName *ret)
         return true;
     }
     if (complexity_node_is(node, "property_declaration")) {
-        TSNode variable = complexity_node_find(node, "variable_declaration");
-
-        ret->name = complexity_node_text(
-            ts_node_is_null(variable) ? variable : ts_node_named_child(variable, 0), place->text);
+        ret->name = kotlin_property(node, place->text);
         return true;
     }
     return kotlin_name_function(place, ret);
@@ -199,8 +212,11 @@ static bool kotlin_counts(const ComplexityPlace *place)
 /* Defaults and modifiers lie between the parameters; a setter's is a name alone. */
 static uint32_t kotlin_parameters(const ComplexityPlace *place)
 {
-    return complexity_node_is(place->node, "identifier")
-               ? 1
+    if (complexity_node_is(place->node, "identifier")) {
+        return 1;
+    }
+    return complexity_node_is(place->node, "lambda_parameters")
+               ? complexity_node_count(place->node, NULL)
                : complexity_node_count_of(place->node, "parameter");
 }
 
@@ -217,4 +233,5 @@ const ComplexityLanguage complexity_language_kotlin = {
     .name_of = kotlin_name_of,
     .counts = kotlin_counts,
     .parameters = kotlin_parameters,
+    .bound_to = kotlin_bound_to,
 };

@@ -3,7 +3,8 @@
  * Cyclomatic as luacheck (W561): 1 + if, elseif, while, repeat, for, and, or; a named function
  * inside another counts in its own row only. Functions without a name count in the one around them,
  * which luacheck measures apart. Cognitive: the paper; goto 1. A function has a name if it is
- * declared with one, or is what a variable or a field of a table is set to.
+ * declared with one, or is what a variable or a field of a table is set to; without one it has a
+ * row if it is in no function.
  */
 #include "toolkit/complexity/rules.h"
 
@@ -103,6 +104,25 @@ static bool lua_name_of(const ComplexityPlace *place, ComplexityName *ret)
     return complexity_node_is(name, "identifier");
 }
 
+static Span lua_bound_to(TSNode node, Span text)
+{
+    TSNode variables = complexity_node_is(node, "assignment_statement")
+                           ? complexity_node_find(node, "variable_list")
+                           : (TSNode){.id = NULL};
+
+    return ts_node_is_null(variables)
+               ? SPAN_NULL
+               : complexity_node_text(ts_node_named_child(variables, 0), text);
+}
+
+/* `...` is none. */
+static uint32_t lua_parameters(const ComplexityPlace *place)
+{
+    static const char *const except[] = {"vararg_expression", NULL};
+
+    return complexity_node_count(place->node, except);
+}
+
 const ComplexityLanguage complexity_language_lua = {
     .name = SPAN_INIT("lua"),
     .spellings = "luajit",
@@ -115,4 +135,6 @@ const ComplexityLanguage complexity_language_lua = {
     .separator = ".",
     .cyclomatic_apart = true,
     .name_of = lua_name_of,
+    .parameters = lua_parameters,
+    .bound_to = lua_bound_to,
 };

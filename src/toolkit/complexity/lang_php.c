@@ -4,8 +4,8 @@
  * case, catch, ?: (the short one too), && || and or. Beyond it we count each arm of a match but
  * default.
  * `??`, `?->` and xor add nothing. Cognitive: the paper; goto 1, break and continue over several
- * levels 1. Closures count in the function around them; nested functions and methods of anonymous
- * classes do too, and have rows.
+ * levels 1. Closures count in the function around them, and in no function have rows; nested
+ * functions and methods of anonymous classes do too, and have rows.
  */
 #include "toolkit/complexity/rules.h"
 
@@ -86,6 +86,37 @@ static const ComplexityRule php_tokens[] = {
     {NULL, NULL, 0, NULL, {NULL}},
 };
 
+/* Without its `$`. */
+static Span php_variable(Span name)
+{
+    return name.n > 1 && name.p[0] == '$' ? span_make(name.p + 1, name.n - 1) : name;
+}
+
+static Span php_bound_to(TSNode node, Span text)
+{
+    if (complexity_node_is(node, "assignment_expression")) {
+        return php_variable(complexity_node_field_text(node, "left", text));
+    }
+    if (complexity_node_is(node, "property_element")) {
+        return php_variable(complexity_node_field_text(node, "name", text));
+    }
+    return complexity_node_is(node, "const_element")
+               ? complexity_node_text(complexity_node_find(node, "name"), text)
+               : SPAN_NULL;
+}
+
+/* `B.prop.get`: the property is what is before the list of hooks. */
+static void php_name_hook(const ComplexityPlace *place, ComplexityName *ret)
+{
+    TSNode property = complexity_node_find(place->above, "property_element");
+    Span name = complexity_node_is(place->above, "property_promotion_parameter")
+                    ? complexity_node_field_text(place->above, "name", place->text)
+                    : complexity_node_field_text(property, "name", place->text);
+
+    ret->scope = php_variable(name);
+    ret->name = complexity_node_text(complexity_node_find(place->node, "name"), place->text);
+}
+
 static bool php_name_of(const ComplexityPlace *place, ComplexityName *ret)
 {
     TSNode node = place->node;
@@ -96,7 +127,7 @@ static bool php_name_of(const ComplexityPlace *place, ComplexityName *ret)
         return true;
     }
     if (complexity_node_is(node, "property_hook")) {
-        ret->name = complexity_node_text(complexity_node_find(node, "name"), place->text);
+        php_name_hook(place, ret);
     }
     return (!complexity_node_is(node, "method_declaration") &&
             !complexity_node_is(node, "property_hook")) ||
@@ -113,4 +144,5 @@ const ComplexityLanguage complexity_language_php = {
     .tokens = php_tokens,
     .separator = ".",
     .name_of = php_name_of,
+    .bound_to = php_bound_to,
 };

@@ -46,12 +46,14 @@ static const ComplexityRule python_tokens[] = {
     {NULL, NULL, 0, NULL, {NULL}},
 };
 
-/* A case that takes everything, "_" or a plain name, is what default is elsewhere. */
+/* A case that takes everything, "_" or a plain name without a guard, is what default is elsewhere.
+ */
 static bool python_counts(const ComplexityPlace *place)
 {
     TSNode pattern = ts_node_named_child(place->parent, 0);
 
     if (ts_node_is_null(pattern) ||
+        !ts_node_is_null(complexity_node_field(place->parent, "guard")) ||
         complexity_node_is(ts_node_named_child(place->parent, 1), "case_pattern")) {
         return true;
     }

@@ -6,7 +6,7 @@
  * counts
  * `&.` on one variable once, and no loop that tests behind its body (`begin … end while x`); here
  * each counts. Cognitive: the paper; blocks and lambdas are closures, each rescue is a catch. Rows:
- * def, and blocks of define_method.
+ * def, blocks of define_method, and blocks and lambdas in no function.
  */
 #include "toolkit/complexity/rules.h"
 
@@ -52,6 +52,7 @@ static const ComplexityRule ruby_nodes[] = {
     {"do_block", NULL, RULE_FUNCTION | RULE_CLOSURE, NULL, {NULL}},
     {"method_parameters", NULL, RULE_PARAMETERS, NULL, {NULL}},
     {"block_parameters", NULL, RULE_PARAMETERS, NULL, {NULL}},
+    {"lambda_parameters", NULL, RULE_PARAMETERS, NULL, {NULL}},
     {"class", NULL, RULE_CONTAINER, NULL, {NULL}},
     {"module", NULL, RULE_CONTAINER, NULL, {NULL}},
 
@@ -217,6 +218,12 @@ static bool ruby_name_of(const ComplexityPlace *place, ComplexityName *ret)
     return true;
 }
 
+static Span ruby_bound_to(TSNode node, Span text)
+{
+    return complexity_node_is(node, "assignment") ? complexity_node_field_text(node, "left", text)
+                                                  : SPAN_NULL;
+}
+
 static bool ruby_has_block(TSNode call)
 {
     TSNode arguments;
@@ -285,4 +292,5 @@ const ComplexityLanguage complexity_language_ruby = {
     .separator = ".",
     .name_of = ruby_name_of,
     .counts = ruby_counts,
+    .bound_to = ruby_bound_to,
 };

@@ -8,11 +8,15 @@
  * measured or not there. Which functions are rows: in JavaScript and TypeScript every function,
  * arrow and method, and nothing of it counts in the one around it; elsewhere closures and nested
  * functions count in the outer function, one level deeper, and a named one has a row of its own as
- * well.
+ * well, as has a closure that is in no function.
  *
- * Reads text that is not UTF-8 too: bytes are bytes. tree-sitter ends the process when memory runs
- * out, so callers bound the length of what they hand in (COMPLEXITY_FILE_BYTES). Thread: any; a
- * meter belongs to one at a time.
+ * Reads text that is not UTF-8 too: bytes are bytes. Callers bound the length of what they hand in
+ * (COMPLEXITY_FILE_BYTES) and the memory of its tree (max_bytes), which may be hundreds of bytes
+ * for each byte of a text that an enemy has written. tree-sitter cannot be told that there is no
+ * memory: when the heap gives nothing it goes on out of a reserve of the meter, until it next looks
+ * whether it is to stop. Should that not suffice (nothing is known that needs so much), the process
+ * is ended; so it is when a grammar's own scanner gets none for its few hundred bytes. Thread: any;
+ * a meter belongs to one at a time.
  */
 #pragma once
 
@@ -27,13 +31,15 @@
 
 enum {
     COMPLEXITY_E_CANCELLED = 1, /* *cancel became true */
-    COMPLEXITY_E_TOO_COSTLY,    /* parsing took more than the options allow */
+    COMPLEXITY_E_TOO_COSTLY,    /* parsing took more time than the options allow */
+    COMPLEXITY_E_TOO_BIG,       /* the tree took more memory than the options allow */
+    COMPLEXITY_E_NO_MEMORY,     /* the parser ran out of it: another day there may be more */
 };
 
 /* Raised with every change of a rule, so that measures kept from before are not taken for ours. */
-#define COMPLEXITY_RULES_VERSION 2
+#define COMPLEXITY_RULES_VERSION 3
 
-/* A tree takes ten to twenty times the memory of its text. */
+/* A tree takes ten to seventy times the memory of a text that people have written. */
 #define COMPLEXITY_FILE_BYTES ((size_t)16 * 1024 * 1024)
 
 /* Why a cognitive value is what it is. */
@@ -92,7 +98,8 @@ typedef struct ComplexityFile {
 
 typedef struct ComplexityOptions {
     bool increments;           /* list them */
-    int64_t max_parse_us;      /* 0: no limit */
+    int64_t max_parse_us;      /* of the thread's own time, not the clock's; 0: no limit */
+    size_t max_bytes;          /* of the tree and what leads to it; 0: no limit */
     const atomic_bool *cancel; /* may be NULL; looked at every few thousand steps */
 } ComplexityOptions;
 

@@ -7,13 +7,15 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "toolkit/complexity/memory.h"
 #include "toolkit/complexity/walk.h"
 
 /* More than language.c has; the tables are found by the language's place in it. */
 #define METER_LANGUAGES 64
 
 struct ComplexityMeter {
-    TSParser *parser;
+    ComplexityMemory memory;
+    TSParser *parser; /* NULL: to be made */
     ComplexityTable *tables[METER_LANGUAGES];
     Walk walk;
     uint64_t parse_ns;
@@ -27,14 +29,29 @@ typedef struct MeterParse {
     Span text;
     const ComplexityLanguage *language;
     const ComplexityOptions *options;
-    uint64_t end_ns; /* 0: whenever */
-    int outcome;     /* why it was stopped */
+    const ComplexityMemory *memory;
+    uint64_t end_ns;  /* of the thread's time; 0: whenever */
+    uint32_t n_looks; /* how often the parser has asked */
+    int outcome;      /* why it was stopped */
 } MeterParse;
 
 /* What errors in a tree are worth, so that one which swallows half of the file is not better than
  * two small ones. */
 #define METER_COST_ERROR   100
 #define METER_COST_MISSING 50
+
+/* The system is asked for the thread's time, which takes as long as some steps of the parser. */
+#define METER_LOOKS_PER_CLOCK 16
+
+/* What the parser may still take after the heap has given nothing, until it asks again. Mostly that
+ * is 30 KiB; where it makes a tree of a whole text that it did not understand, 20 bytes a byte are
+ * usual, and 30 MiB for 20 KB the most that was seen. Nothing of it is touched, so that it takes
+ * addresses and no memory. */
+#define METER_RESERVE_BYTES          ((size_t)40 * 1024 * 1024)
+#define METER_RESERVE_BYTES_PER_BYTE ((size_t)20)
+
+/* Texts up to this length have the same reserve, which is made once. */
+#define METER_SHORT_BYTES ((size_t)256 * 1024)
 
 int complexity_meter_new(ComplexityMeter **ret)
 {
@@ -51,9 +68,19 @@ int complexity_meter_new(ComplexityMeter **ret)
         return err_pass(r);
     }
     complexity_walk_init(&meter->walk, hash_seed_from(random));
-    meter->parser = ts_parser_new();
+    complexity_memory_install();
     *ret = meter;
     return 0;
+}
+
+/* And all memory that it has kept for the next text. */
+static void meter_drop_parser(ComplexityMeter *meter)
+{
+    ComplexityMemory *before = complexity_memory_enter(&meter->memory);
+
+    ts_parser_delete(meter->parser);
+    meter->parser = NULL;
+    complexity_memory_leave(before);
 }
 
 ComplexityMeter *complexity_meter_free(ComplexityMeter *meter)
@@ -61,7 +88,8 @@ ComplexityMeter *complexity_meter_free(ComplexityMeter *meter)
     if (meter == NULL) {
         return NULL;
     }
-    ts_parser_delete(meter->parser);
+    meter_drop_parser(meter);
+    complexity_memory_deinit(&meter->memory);
     for (size_t i = 0; i < METER_LANGUAGES; i++) {
         if (meter->tables[i] != NULL) {
             complexity_table_deinit(meter->tables[i]);
@@ -133,8 +161,11 @@ static bool meter_stops(TSParseState *state)
 
     if (cancel != NULL && atomic_load_explicit(cancel, memory_order_relaxed)) {
         parse->outcome = COMPLEXITY_E_CANCELLED;
-    } else if (parse->end_ns != 0 && clock_monotonic_ns() >= parse->end_ns) {
+    } else if (parse->end_ns != 0 && parse->n_looks++ % METER_LOOKS_PER_CLOCK == 0 &&
+               clock_thread_ns() >= parse->end_ns) {
         parse->outcome = COMPLEXITY_E_TOO_COSTLY;
+    } else {
+        parse->outcome = complexity_memory_check(parse->memory);
     }
     return parse->outcome != 0;
 }
@@ -147,7 +178,10 @@ static int meter_parse(ComplexityMeter *meter, MeterParse *parse, TSTree **ret)
     TSTree *tree = NULL;
 
     if (parse->end_ns == 0 && parse->options->max_parse_us > 0) {
-        parse->end_ns = start + (uint64_t)parse->options->max_parse_us * 1000;
+        parse->end_ns = clock_thread_ns() + (uint64_t)parse->options->max_parse_us * 1000;
+    }
+    if (meter->parser == NULL) {
+        meter->parser = ts_parser_new();
     }
     if (!ts_parser_set_language(meter->parser, parse->language->grammar())) {
         return err_raise(-ENOTSUP);
@@ -246,7 +280,7 @@ static int meter_try_again(ComplexityMeter *meter, MeterParse *parse, TSTree **t
     }
     parse->text = first;
     /* There is one tree in any case. */
-    return r == COMPLEXITY_E_TOO_COSTLY ? 0 : r;
+    return r == COMPLEXITY_E_TOO_COSTLY || r == COMPLEXITY_E_TOO_BIG ? 0 : r;
 }
 
 /* The tree, and in parse the text that it is of. */
@@ -313,18 +347,15 @@ static int meter_give(Walk *walk, const ComplexityLanguage *language, Arena *are
     return 0;
 }
 
-int complexity_measure(ComplexityMeter *meter, const ComplexityLanguage *language, Span text,
-                       const ComplexityOptions *options, Arena *arena, ComplexityFile *ret)
+static int meter_measure(ComplexityMeter *meter, const ComplexityLanguage *language, Span text,
+                         const ComplexityOptions *options, Arena *arena, ComplexityFile *ret)
 {
-    MeterParse parse = {.text = text, .language = language, .options = options};
+    MeterParse parse = {
+        .text = text, .language = language, .options = options, .memory = &meter->memory};
     const ComplexityTable *table = NULL;
     TSTree *tree = NULL;
     int r;
 
-    /* Its offsets have 32 bits. */
-    if (text.n > INT32_MAX) {
-        return COMPLEXITY_E_TOO_COSTLY;
-    }
     r = meter_table(meter, language, &table);
     if (r != 0) {
         return err_pass(r);
@@ -333,10 +364,43 @@ int complexity_measure(ComplexityMeter *meter, const ComplexityLanguage *languag
     if (r != 0) {
         return r;
     }
-    r = complexity_walk_tree(&meter->walk, language, table, tree, text, parse.text, options, arena);
+    r = complexity_walk_tree(&meter->walk, language, table, tree, text, parse.text, options,
+                             &meter->memory, arena);
     meter_drop(meter, tree);
     if (r != 0) {
         return r;
     }
     return err_pass(meter_give(&meter->walk, language, arena, ret));
+}
+
+static size_t meter_reserve_for(size_t n)
+{
+    return METER_RESERVE_BYTES +
+           (n > METER_SHORT_BYTES ? n - METER_SHORT_BYTES : 0) * METER_RESERVE_BYTES_PER_BYTE;
+}
+
+int complexity_measure(ComplexityMeter *meter, const ComplexityLanguage *language, Span text,
+                       const ComplexityOptions *options, Arena *arena, ComplexityFile *ret)
+{
+    ComplexityMemory *before;
+    int r;
+
+    /* Its offsets have 32 bits. */
+    if (text.n > INT32_MAX) {
+        return COMPLEXITY_E_TOO_BIG;
+    }
+    if (complexity_memory_reserve(&meter->memory, meter_reserve_for(text.n)) != 0) {
+        return COMPLEXITY_E_NO_MEMORY;
+    }
+    meter->memory.max_bytes = options->max_bytes;
+    before = complexity_memory_enter(&meter->memory);
+    r = meter_measure(meter, language, text, options, arena, ret);
+    if (r == 0 && meter->memory.has_failed) {
+        r = COMPLEXITY_E_NO_MEMORY; /* behind the last look */
+    }
+    if (r == COMPLEXITY_E_TOO_BIG || meter->memory.has_failed) {
+        meter_drop_parser(meter);
+    }
+    complexity_memory_leave(before);
+    return r;
 }

@@ -5,6 +5,9 @@
 
 #include "base/error.h"
 
+/* How far around a closure is looked for what it is bound to. */
+#define NAME_LOOK_MAX 16
+
 /* Names are for people; and functions in functions in functions must not make ever longer ones. */
 #define NAME_OWN_MAX  200
 #define NAME_FULL_MAX 400
@@ -188,5 +191,43 @@ int complexity_name_of(Walk *walk, const ComplexityPlace *place, Span scope, boo
         *ret_name = *ret_scope;
         r = own.n > 0 ? 0 : name_join(walk, scope, SPAN("(anonymous)"), ret_name);
     }
+    return err_pass(r);
+}
+
+/* The frame that the closure is bound to; NULL if there is none. */
+static const WalkFrame *name_find_binding(const Walk *walk, Span *ret)
+{
+    for (size_t i = walk->n_frames; i-- > 1 && i + NAME_LOOK_MAX >= walk->n_frames;) {
+        const WalkFrame *frame = &walk->frames[i];
+
+        *ret = walk->language->bound_to != NULL ? walk->language->bound_to(frame->node, walk->text)
+                                                : SPAN_NULL;
+        if (ret->n > 0) {
+            return frame;
+        }
+        if ((frame->does & RULE_CONTAINER) != 0) {
+            break;
+        }
+    }
+    return NULL;
+}
+
+int complexity_name_closure(Walk *walk, Span *ret_name, Span *scope)
+{
+    Span own = SPAN_NULL;
+    const WalkFrame *binding = name_find_binding(walk, &own);
+    int r = 0;
+
+    if (binding == NULL) {
+        return err_pass(name_join(walk, *scope, SPAN("(closure)"), ret_name));
+    }
+    /* What is a container too has named what is in it already. */
+    if ((binding->does & RULE_CONTAINER) == 0) {
+        r = name_own(walk, own, &own);
+        if (r == 0) {
+            r = name_join(walk, binding->scope, own, scope);
+        }
+    }
+    *ret_name = *scope;
     return err_pass(r);
 }

@@ -22,11 +22,19 @@ static const char *const format_names[COMPLEXITY_N_FORMATS] = {
 };
 
 static const char *const skip_names[COMPLEXITY_N_SKIPS] = {
-    [COMPLEXITY_SKIP_IGNORED] = "ignored",     [COMPLEXITY_SKIP_EXCLUDED] = "excluded",
-    [COMPLEXITY_SKIP_VENDORED] = "vendored",   [COMPLEXITY_SKIP_GENERATED] = "generated",
-    [COMPLEXITY_SKIP_MINIFIED] = "minified",   [COMPLEXITY_SKIP_BINARY] = "binary",
-    [COMPLEXITY_SKIP_TOO_LARGE] = "too-large", [COMPLEXITY_SKIP_TOO_COSTLY] = "too-costly",
-    [COMPLEXITY_SKIP_LINK] = "link",           [COMPLEXITY_SKIP_UNREADABLE] = "unreadable",
+    [COMPLEXITY_SKIP_IGNORED] = "ignored",
+    [COMPLEXITY_SKIP_EXCLUDED] = "excluded",
+    [COMPLEXITY_SKIP_VENDORED] = "vendored",
+    [COMPLEXITY_SKIP_GENERATED] = "generated",
+    [COMPLEXITY_SKIP_MINIFIED] = "minified",
+    [COMPLEXITY_SKIP_BINARY] = "binary",
+    [COMPLEXITY_SKIP_TOO_LARGE] = "too-large",
+    [COMPLEXITY_SKIP_TOO_COSTLY] = "too-costly",
+    [COMPLEXITY_SKIP_LINK] = "link",
+    [COMPLEXITY_SKIP_UNREADABLE] = "unreadable",
+    [COMPLEXITY_SKIP_SPECIAL] = "special",
+    [COMPLEXITY_SKIP_NO_LANGUAGE] = "no-language",
+    [COMPLEXITY_SKIP_OTHER_TOOLCHAIN] = "other-toolchain",
 };
 
 bool complexity_format_parse(Span name, ComplexityFormat *ret)

@@ -45,9 +45,13 @@ typedef enum ComplexitySkip {
     COMPLEXITY_SKIP_MINIFIED,
     COMPLEXITY_SKIP_BINARY,
     COMPLEXITY_SKIP_TOO_LARGE,
-    COMPLEXITY_SKIP_TOO_COSTLY, /* the parser needed too long */
+    COMPLEXITY_SKIP_TOO_COSTLY, /* the parser needed too long, or too much memory: the detail */
     COMPLEXITY_SKIP_LINK,       /* leads out of the project, or is a link to another file of it */
     COMPLEXITY_SKIP_UNREADABLE, /* the detail says why */
+    COMPLEXITY_SKIP_SPECIAL,    /* a pipe, a socket, a device */
+    /* Only of a file that was named by the caller. */
+    COMPLEXITY_SKIP_NO_LANGUAGE,
+    COMPLEXITY_SKIP_OTHER_TOOLCHAIN, /* the detail is its language */
     COMPLEXITY_N_SKIPS
 } ComplexitySkip;
 

@@ -103,9 +103,12 @@ const char *report_skip_words(ComplexitySkip reason)
         [COMPLEXITY_SKIP_MINIFIED] = "minified",
         [COMPLEXITY_SKIP_BINARY] = "binary",
         [COMPLEXITY_SKIP_TOO_LARGE] = "too large",
-        [COMPLEXITY_SKIP_TOO_COSTLY] = "took too long to parse",
+        [COMPLEXITY_SKIP_TOO_COSTLY] = "too costly to parse",
         [COMPLEXITY_SKIP_LINK] = "a symbolic link",
         [COMPLEXITY_SKIP_UNREADABLE] = "cannot be read",
+        [COMPLEXITY_SKIP_SPECIAL] = "a pipe, a socket or a device",
+        [COMPLEXITY_SKIP_NO_LANGUAGE] = "in no language that is known",
+        [COMPLEXITY_SKIP_OTHER_TOOLCHAIN] = "in a language that the toolchain does not have",
     };
 
     return words[reason];

@@ -91,10 +91,10 @@
 #define RULE_COALESCE RULE_BIT(17)
 
 /* Functions. A function has a row if .name_of says that it is one; a closure counts in the one
- * around it, one level deeper, and has no row; what is apart (a class field's initialiser in
- * JavaScript) counts nowhere; a container gives its name to the functions in it. In a language
- * with .rows_apart closures make no sense: there every function is RULE_FUNCTION. A node that is
- * both is a closure where .name_of says that it is no function. */
+ * around it, one level deeper, and has no row, unless there is none around it; what is apart (a
+ * class field's initialiser in JavaScript) counts nowhere; a container gives its name to the
+ * functions in it. In a language with .rows_apart closures make no sense: there every function is
+ * RULE_FUNCTION. A node that is both is a closure where .name_of says that it is no function. */
 #define RULE_FUNCTION   RULE_BIT(18)
 #define RULE_CLOSURE    RULE_BIT(19)
 #define RULE_APART      RULE_BIT(20)
@@ -118,6 +118,9 @@
  * in it is no level deeper. */
 #define RULE_MUTE  RULE_BIT(31)
 #define RULE_RESET RULE_BIT(32)
+
+/* Brackets with tokens in them that the grammar made no tree of, which .word_of tells apart. */
+#define RULE_GROUP RULE_BIT(33)
 
 /* What most languages mean. */
 #define RULE_IF                                                                                    \
@@ -155,6 +158,41 @@ typedef struct ComplexityName {
     Span name;  /* empty: a function is "(anonymous)", a container adds nothing */
 } ComplexityName;
 
+/* A token of a RULE_GROUP. */
+typedef enum ComplexityWordKind {
+    COMPLEXITY_WORD_NONE,    /* any other punctuation */
+    COMPLEXITY_WORD_BRACKET, /* the brackets of the group themselves */
+    COMPLEXITY_WORD_GROUP,   /* brackets in it */
+    COMPLEXITY_WORD_OPERAND, /* a name, a literal, whatever else a value ends with */
+    COMPLEXITY_WORD_KEYWORD, /* a word before an expression: return */
+    COMPLEXITY_WORD_QUOTE,   /* a macro whose arguments are code of something else */
+    COMPLEXITY_WORD_IF,
+    COMPLEXITY_WORD_ELSE,
+    COMPLEXITY_WORD_LOOP,
+    COMPLEXITY_WORD_FOR,
+    COMPLEXITY_WORD_MATCH,
+    COMPLEXITY_WORD_LET,
+    COMPLEXITY_WORD_IN,
+    COMPLEXITY_WORD_ITEM,   /* impl */
+    COMPLEXITY_WORD_UNSAFE, /* a word with a block that counts nothing */
+    COMPLEXITY_WORD_JUMP,
+    COMPLEXITY_WORD_AND,
+    COMPLEXITY_WORD_OR,
+    COMPLEXITY_WORD_BAR,
+    COMPLEXITY_WORD_NOT,
+    COMPLEXITY_WORD_TRY,
+    COMPLEXITY_WORD_ARROW,
+    COMPLEXITY_WORD_ASSIGN,
+    COMPLEXITY_WORD_COMMA, /* or a semicolon */
+    COMPLEXITY_WORD_REST,  /* _ */
+    COMPLEXITY_WORD_LABEL, /* ' */
+} ComplexityWordKind;
+
+typedef struct ComplexityWord {
+    ComplexityWordKind kind;
+    const char *shown; /* the construct of its increment */
+} ComplexityWord;
+
 struct ComplexityLanguage {
     Span name;
     const char *spellings;  /* others, in lower case, with a space between: "js jsx node" */
@@ -183,6 +221,8 @@ struct ComplexityLanguage {
     /* How many parameters a RULE_PARAMETERS list holds. NULL: its named children that are no
      * comments. */
     uint32_t (*parameters)(const ComplexityPlace *place);
+    /* How many a function has that lie outside of it, if it has no list. NULL: none. */
+    uint32_t (*parameters_of)(const ComplexityPlace *place);
     /* Does this function (with a row) only wrap the functions in it, so that they are no level
      * deeper? NULL: none does. */
     bool (*wraps)(const ComplexityPlace *place);
@@ -190,6 +230,12 @@ struct ComplexityLanguage {
      * if the parser had understood it ("if_statement"), whose rule it then has; NULL: nothing.
      * NULL: never asked. */
     const char *(*really)(const ComplexityPlace *place);
+
+    /* The variable, field or constant that this node declares, after which a closure in it that is
+     * in no function is called; empty: none. NULL: never asked. */
+    Span (*bound_to)(TSNode node, Span text);
+    /* For RULE_GROUP. */
+    ComplexityWord (*word_of)(TSNode node, Span text);
 
     /* Overwrites what the grammar should not see, but no end of a line; true if that changed
      * something. What was overwritten is code. NULL: the grammar sees the file. */

@@ -1,13 +1,15 @@
 /* toolkit/complexity/walk.h: the one pass over a tree that measures its functions. Private.
  *
- * walk.c steps through the tree and does what the rule of each node says (rules.h), tokens.c counts
- * tokens and lines, functions.c keeps the functions that are open, names.c names them. Nothing here
- * calls itself: depth is the length of a stack. Thread: any, one at a time. */
+ * walk.c steps through the tree, effects.c does what the rule of each node says (rules.h), groups.c
+ * reads tokens that the grammar made no tree of, tokens.c counts tokens and lines, functions.c
+ * keeps the functions that are open, names.c names them. Nothing here calls itself: depth is the
+ * length of a stack. Thread: any, one at a time. */
 #pragma once
 
 #include "base/arena.h"
 #include "toolkit/complexity/lines.h"
 #include "toolkit/complexity/measure.h"
+#include "toolkit/complexity/memory.h"
 #include "toolkit/complexity/table.h"
 #include "toolkit/complexity/tally.h"
 
@@ -37,6 +39,7 @@ typedef struct WalkFrame {
     bool is_muted;     /* cyclomatic points of its children do not count */
     bool is_reset;     /* a function in it begins at level 0 */
     bool has_function; /* it is the innermost open function's */
+    bool has_group;    /* it is the innermost open group's */
 } WalkFrame;
 
 /* An increment of the functions that are open. */
@@ -72,10 +75,63 @@ typedef struct WalkFunction {
     size_t first_increment;
 } WalkFunction;
 
+/* Whose block is to come. */
+typedef enum WalkBlock {
+    WALK_BLOCK_OTHER, /* of a loop or an else */
+    WALK_BLOCK_IF,
+    WALK_BLOCK_MATCH,
+} WalkBlock;
+
+/* What the last token of a group was. */
+typedef enum WalkBefore {
+    WALK_BEFORE_NOTHING, /* or what may stand before an expression */
+    WALK_BEFORE_OPERAND,
+    WALK_BEFORE_PARENS, /* the same, with a run of operators that goes on */
+    WALK_BEFORE_OPERATOR,
+    WALK_BEFORE_NOT,
+    WALK_BEFORE_LOGICAL,
+    WALK_BEFORE_QUOTE, /* a macro that is not looked into, and its ! */
+    WALK_BEFORE_QUOTE_MARK,
+    WALK_BEFORE_IF_BLOCK,
+    WALK_BEFORE_BLOCK,
+} WalkBefore;
+
+typedef enum WalkArm {
+    WALK_ARM_NONE, /* not in the braces of a match */
+    WALK_ARM_PATTERN,
+    WALK_ARM_BODY,
+    WALK_ARM_BLOCK, /* a block has been that may be all of the arm */
+} WalkArm;
+
+/* A pair of brackets that is open and holds tokens only. */
+typedef struct WalkGroup {
+    uint32_t level; /* of what is directly in it */
+    uint32_t depth;
+    uint32_t n_closures; /* begun in it and not ended by , or ; */
+    uint32_t n_blocks;
+    uint64_t blocks;       /* that many are to come: WalkBlock, the innermost lowest */
+    uint32_t run;          /* the group whose run of logical operators this is in */
+    uint64_t run_operator; /* in that group */
+    WalkBefore before;
+    TSPoint else_at;
+    bool is_else; /* the last token was an else: of an if, or of a let */
+    bool is_let_else;
+    bool in_pattern;  /* behind let or for */
+    bool in_bars;     /* between the bars of a closure */
+    bool in_item;     /* behind impl: its `for` is no loop */
+    bool plain_block; /* the next block is nobody's: unsafe { */
+    WalkArm arm;
+    uint32_t arm_tokens;
+    bool in_guard;
+    bool arm_is_rest;  /* so far, its pattern is `_` */
+    bool arm_is_block; /* its body began with a word that has a block */
+} WalkGroup;
+
 typedef struct Walk {
     const ComplexityLanguage *language;
     const ComplexityTable *table;
     const ComplexityOptions *options;
+    const ComplexityMemory *memory;
     Arena *arena;
     Span text;
     bool tree_has_error;
@@ -86,6 +142,9 @@ typedef struct Walk {
     WalkFunction *functions;
     size_t n_functions;
     size_t cap_functions;
+    WalkGroup *groups;
+    size_t n_groups;
+    size_t cap_groups;
     ComplexityFunction *rows;
     size_t n_rows;
     size_t cap_rows;
@@ -109,13 +168,27 @@ void complexity_walk_init(Walk *walk, HashSeed seed);
 void complexity_walk_deinit(Walk *walk);
 
 /* Measures a tree: rows, lines and errors are then in walk. parsed: the text as the parser saw it.
- * 0, -ENOMEM, COMPLEXITY_E_CANCELLED. */
+ * memory: what tree-sitter holds. 0, -ENOMEM, COMPLEXITY_E_*. */
 int complexity_walk_tree(Walk *walk, const ComplexityLanguage *language,
                          const ComplexityTable *table, const TSTree *tree, Span text, Span parsed,
-                         const ComplexityOptions *options, Arena *arena);
+                         const ComplexityOptions *options, const ComplexityMemory *memory,
+                         Arena *arena);
 
 /* Room for one more element of an array that grows by doubling. 0, -ENOMEM. */
 int complexity_walk_room(void **array, size_t n, size_t *cap, size_t size);
+
+/* effects.c. The node where the cursor is, as the frame that its children would have; and a node
+ * directly behind an else, which says what that is. 0, -ENOMEM. */
+int complexity_walk_enter(Walk *walk, const TSTreeCursor *cursor, WalkFrame *parent,
+                          WalkFrame *frame);
+int complexity_walk_meet_else(Walk *walk, WalkFrame *parent, WalkFrame *frame);
+
+/* groups.c. Begins the group that the node of the frame is (RULE_GROUP); ends the innermost one.
+ * And a child of one that is no comment, where the cursor is: may begin a group in it. 0, -ENOMEM.
+ */
+int complexity_group_open(Walk *walk, WalkFrame *frame);
+void complexity_group_close(Walk *walk);
+int complexity_group_meet(Walk *walk, const TSTreeCursor *cursor, WalkFrame *frame);
 
 /* functions.c. Begins a function at the node of the frame, or (without a row) what counts nowhere.
  * base_level: what is directly in it has that level in the function around it. 0, -ENOMEM. */
@@ -145,3 +218,6 @@ void complexity_token_error(Walk *walk, TSNode node);
  * is none; the others are set only if it is one. 0, -ENOMEM. */
 int complexity_name_of(Walk *walk, const ComplexityPlace *place, Span scope, bool *ret_is,
                        Span *ret_name, Span *ret_scope);
+/* The same for a closure in no function, in the innermost frame: named after what it is bound to,
+ * else "(closure)", which adds nothing to *scope. 0, -ENOMEM. */
+int complexity_name_closure(Walk *walk, Span *ret_name, Span *scope);

@@ -4,12 +4,14 @@
 #define mem_alloc_array real_mem_alloc_array
 #define mem_realloc     real_mem_realloc
 #define mem_free        real_mem_free
+#define mem_size_of     real_mem_size_of
 #define mem_trim        real_mem_trim
 #include "../../../src/base/alloc.c"
 #undef mem_alloc
 #undef mem_alloc_array
 #undef mem_realloc
 #undef mem_free
+#undef mem_size_of
 #undef mem_trim
 
 #include "support/cmocka.h"
@@ -24,7 +26,17 @@ void *mem_alloc(size_t n);
 void *mem_alloc_array(size_t count, size_t size);
 void *mem_realloc(void *p, size_t n);
 void *mem_free(void *p);
+size_t mem_size_of(const void *p);
 void mem_trim(void);
+
+static void a_block_is_as_long_as_was_asked_for(void **state)
+{
+    void *p = real_mem_alloc(1000);
+
+    (void)state;
+    assert_in_range(real_mem_size_of(p), 1000, 2000);
+    assert_null(real_mem_free(p));
+}
 
 static void zero_bytes_are_an_allocation_too(void **state)
 {
@@ -148,6 +160,7 @@ static void testing_allocator_fails_at_the_nth_call_and_after(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_block_is_as_long_as_was_asked_for),
         cmocka_unit_test(zero_bytes_are_an_allocation_too),
         cmocka_unit_test(array_is_zeroed),
         cmocka_unit_test(array_whose_size_overflows_is_refused),

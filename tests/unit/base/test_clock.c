@@ -30,6 +30,24 @@ static void monotonic_clock_never_goes_back_and_moves(void **state)
     }
 }
 
+/* It stands while others work, so it may lag behind the time; never is it in front. */
+static void thread_clock_counts_this_threads_work(void **state)
+{
+    uint64_t real = clock_monotonic_ns();
+    uint64_t start = clock_thread_ns();
+    uint64_t last = start;
+
+    (void)state;
+    while (last - start < 1000000) {
+        uint64_t now = clock_thread_ns();
+
+        assert_true(now >= last);
+        last = now;
+    }
+    /* Up to the grain of the clocks. */
+    assert_true(last - start <= clock_monotonic_ns() - real + 20000000);
+}
+
 static void both_units_show_the_same_clock(void **state)
 {
     uint64_t before = clock_monotonic_ns() / 1000000;
@@ -46,6 +64,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wall_clock_is_the_systems),
         cmocka_unit_test(monotonic_clock_never_goes_back_and_moves),
+        cmocka_unit_test(thread_clock_counts_this_threads_work),
         cmocka_unit_test(both_units_show_the_same_clock),
     };
 

@@ -186,7 +186,7 @@ static void a_commit_at_the_cut_of_a_shallow_clone_is_not_counted(void **state)
     rig_expect(&json, "\"shallow\": true");
     rig_expect(&json, "\"total_commits\": 1");
     rig_expect(&json, "\"author_count\": 1");
-    rig_expect(&json, "1 commits at the cut are not counted");
+    rig_expect(&json, "1 commit at the cut is not counted");
     bytes_deinit(&json);
     (void)churn_free(churn);
 }

@@ -126,7 +126,7 @@ static void files_that_change_together_are_told_with_their_shares(void **state)
     json = written(&options, CHURN_JSON);
     rig_expect(&json, "\"support\": 1");
     rig_expect_not(&json, "\"support\": 2");
-    rig_expect(&json, "1 commits of more than 2 files make no co-changes.");
+    rig_expect(&json, "1 commit of more than 2 files makes no co-changes.");
     bytes_deinit(&json);
 }
 

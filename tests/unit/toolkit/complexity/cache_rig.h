@@ -5,8 +5,8 @@
 
 #include "toolkit/complexity/cache.h"
 
-static const ComplexityStamp stamp_a = {100, 1700000000123456789, 42};
-static const ComplexityStamp stamp_b = {100, -5, UINT64_MAX};
+static const ComplexityStamp stamp_a = {100, 1700000000123456789, 1700000000123456790, 42};
+static const ComplexityStamp stamp_b = {100, -5, -6, UINT64_MAX};
 
 typedef struct Hash {
     uint8_t bytes[16];

@@ -4,7 +4,7 @@
 
 #include "support/oom_sweep.h"
 
-static const ComplexityStamp stamp_zero = {0, 0, 0};
+static const ComplexityStamp stamp_zero = {0, 0, 0, 0};
 
 static void what_was_put_is_found_before_and_after_it_was_kept(void **state)
 {
@@ -55,6 +55,9 @@ static void every_part_of_the_stamp_counts(void **state)
     assert_false(finds(cache, "a.c", &stamp, &found));
     stamp = stamp_a;
     stamp.mtime_ns++;
+    assert_false(finds(cache, "a.c", &stamp, &found));
+    stamp = stamp_a;
+    stamp.ctime_ns++;
     assert_false(finds(cache, "a.c", &stamp, &found));
     stamp = stamp_a;
     stamp.inode++;
@@ -229,7 +232,7 @@ static Bytes thousand(bool backwards)
         (void)snprintf(path, sizeof(path), "dir/file%d.c", k);
         function.cyclomatic = (uint32_t)k;
         /* Many of the same content, as empty files are. */
-        put(cache, path, &(ComplexityStamp){(uint64_t)k, k, 9}, k % 10 == 0 ? 0 : k, &what);
+        put(cache, path, &(ComplexityStamp){(uint64_t)k, k, k, 9}, k % 10 == 0 ? 0 : k, &what);
     }
     kept = write_cache(cache);
     (void)complexity_cache_free(cache);
@@ -251,7 +254,7 @@ static void many_entries_are_found_and_kept_in_one_order(void **state)
         char path[32];
 
         (void)snprintf(path, sizeof(path), "dir/file%d.c", i);
-        assert_true(finds(cache, path, &(ComplexityStamp){(uint64_t)i, i, 9}, &found));
+        assert_true(finds(cache, path, &(ComplexityStamp){(uint64_t)i, i, i, 9}, &found));
         assert_int_equal(found.file.functions[0].cyclomatic, i);
     }
     bytes_deinit(&other);

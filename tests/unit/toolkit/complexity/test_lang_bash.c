@@ -137,6 +137,15 @@ static void increments_say_why(void **state)
                           "6:7 jump +1 0\n"
                           "7:5 else +1 0\n"
                           "8:7 case +3 2\n");
+    lang_check_increments("bash",
+                          "f() {\n"
+                          "  select x in y; do\n"
+                          "    until a; do while b; do :; done; done\n"
+                          "  done\n"
+                          "}\n",
+                          "2:3 select +1 0\n"
+                          "3:5 until +2 1\n"
+                          "3:17 while +3 2\n");
 }
 
 int main(void)

@@ -95,8 +95,8 @@ static void names_have_their_types(void **state)
                     "A.P.get 4-4 2 1 0\n"
                     "A.P.set 4-4 1 0 0\n"
                     "A.Q.get 5-5 2 1 0\n"
-                    "A.this[].get 6-6 1 0 0\n"
-                    "A.this[].get 6-6 2 1 0\n"
+                    "A.this[].get 6-6 1 0 1\n"
+                    "A.this[].get 6-6 2 1 1\n"
                     "A.A 8-8 2 0 2\n"
                     "A.(finalizer) 9-9 1 0 0\n"
                     "A.operator.+ 10-10 1 0 2\n"
@@ -204,6 +204,25 @@ static void increments_say_why(void **state)
                           "7:21 switch +2 1\n");
 }
 
+static void closures_in_no_function_have_rows(void **state)
+{
+    (void)state;
+    lang_check_rows("csharp",
+                    "class A {\n"
+                    "    Func<int, int> f = x => x > 1 ? g(y => y && z) : 2;\n"
+                    "    static D d = delegate(int a) { if (a) { } };\n"
+                    "    int P { get; } = M((a, b) => 1);\n"
+                    "    event E q = delegate { };\n"
+                    "    int this[int i, int j] { get { return 1; } set { } }\n"
+                    "}\n",
+                    "A.f 2-2 3 2 1\n"
+                    "A.d 3-3 2 1 1\n"
+                    "A.P 4-4 1 0 2\n"
+                    "A.q 5-5 1 0 0\n"
+                    "A.this[].get 6-6 1 0 2\n"
+                    "A.this[].set 6-6 1 0 2\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +236,7 @@ int main(void)
         cmocka_unit_test(every_kind_of_token_is_one),
         cmocka_unit_test(lines_are_code_or_comment_or_neither),
         cmocka_unit_test(increments_say_why),
+        cmocka_unit_test(closures_in_no_function_have_rows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,6 +86,7 @@ static void names_have_their_receiver(void **state)
         "Handler 7-7 3 2 2\n"
         "one 9-9 1 0 0\n"
         "one 9-9 2 1 1\n"
+        "table 11-11 2 1 0\n"
         "init 12-12 1 0 0\n");
 }
 
@@ -158,6 +159,21 @@ static void increments_say_why(void **state)
                           "7:16 select +4 3\n");
 }
 
+static void closures_in_no_function_have_rows(void **state)
+{
+    (void)state;
+    lang_check_rows("go",
+                    "package p\n"
+                    "var m = map[string]func(int){ \"a\": func(x int) { if x > 1 { } } }\n"
+                    "var c = T{ F: func(a, b int) { v(func() { for { } }) } }\n"
+                    "var once = sync.OnceValue(func() int { return 1 })\n"
+                    "func f() { g(func() { if a { } }) }\n",
+                    "m 2-2 2 1 1\n"
+                    "c 3-3 2 2 2\n"
+                    "once 4-4 1 0 0\n"
+                    "f 5-5 2 2 0\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +185,7 @@ int main(void)
         cmocka_unit_test(tokens_are_counted_as_by_hand),
         cmocka_unit_test(lines_are_code_or_comment_or_neither),
         cmocka_unit_test(increments_say_why),
+        cmocka_unit_test(closures_in_no_function_have_rows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

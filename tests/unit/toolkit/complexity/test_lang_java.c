@@ -81,6 +81,7 @@ static void names_have_their_types(void **state)
                     "    interface J { default void d() { } void n(); static void s(int x) { } }\n"
                     "    @interface I { int v() default 1; }\n"
                     "}\n",
+                    "A.r 4-4 2 1 0\n"
                     "A.(static) 5-5 2 1 0\n"
                     "A.(init) 6-6 3 2 0\n"
                     "A.A 7-7 1 0 2\n"
@@ -169,6 +170,22 @@ static void increments_say_why(void **state)
                           "7:21 switch +2 1\n");
 }
 
+static void closures_in_no_function_have_rows(void **state)
+{
+    (void)state;
+    lang_check_rows("java",
+                    "class A {\n"
+                    "    F f = (x, y) -> x && y ? g(z -> { if (z) { } }) : 1;\n"
+                    "    static final R r = new R(z -> z);\n"
+                    "    Comparator<B> c = (B a, B b) -> 0;\n"
+                    "}\n"
+                    "enum E { Q(x -> x) }\n",
+                    "A.f 2-2 4 5 2\n"
+                    "A.r 3-3 1 0 1\n"
+                    "A.c 4-4 1 0 2\n"
+                    "E.Q 6-6 1 0 1\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +197,7 @@ int main(void)
         cmocka_unit_test(tokens_are_counted_as_by_hand),
         cmocka_unit_test(lines_are_code_or_comment_or_neither),
         cmocka_unit_test(increments_say_why),
+        cmocka_unit_test(closures_in_no_function_have_rows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -89,6 +89,7 @@ static void names_have_their_types(void **state)
                     "A.constructor 4-4 3 2 1\n"
                     "A.p.get 6-6 2 2 0\n"
                     "A.p.set 7-7 1 0 1\n"
+                    "A.q 8-8 2 2 1\n"
                     "A.Companion.cf 9-9 1 0 0\n"
                     "A.m 10-10 2 2 2\n");
     lang_check_rows("kotlin",
@@ -196,6 +197,22 @@ static void increments_say_why(void **state)
                           "7:24 while +2 1\n");
 }
 
+static void closures_in_no_function_have_rows(void **state)
+{
+    (void)state;
+    lang_check_rows("kotlin",
+                    "val f = { if (a) { b { if (c) { } } } }\n"
+                    "val g = fun(a: Int): Int { return if (a > 1) 1 else 2 }\n"
+                    "val h by lazy { 3 }\n"
+                    "class A { val q = { x: Int, y: Int -> x } }\n"
+                    "foo { if (a) { } }\n",
+                    "f 1-1 3 4 0\n"
+                    "g 2-2 2 2 1\n"
+                    "h 3-3 1 0 0\n"
+                    "A.q 4-4 1 0 2\n"
+                    "(closure) 5-5 2 1 0\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -208,6 +225,7 @@ int main(void)
         cmocka_unit_test(every_kind_of_token_is_one),
         cmocka_unit_test(lines_are_code_or_comment_or_neither),
         cmocka_unit_test(increments_say_why),
+        cmocka_unit_test(closures_in_no_function_have_rows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,12 +71,14 @@ static void a_function_is_named_by_what_is_set_to_it(void **state)
                     "    one = function(s) if s then end end,\n"
                     "}\n"
                     "return { two = function() end }\n",
-                    "l 1-1 2 1 3\n"
+                    "l 1-1 2 1 2\n"
                     "M.sub.g 2-2 1 0 1\n"
                     "M.meth 3-3 1 0 1\n"
                     "M.h 4-4 3 2 1\n"
                     "a 5-5 1 0 0\n"
                     "b 5-5 2 1 1\n"
+                    "c 6-6 1 0 0\n"
+                    "d 7-7 1 0 0\n"
                     "one 9-9 2 1 1\n"
                     "two 11-11 1 0 0\n");
 }
@@ -157,6 +159,18 @@ static void increments_say_why(void **state)
                           "9:5 goto +1 0\n");
 }
 
+static void closures_in_no_function_have_rows(void **state)
+{
+    (void)state;
+    lang_check_rows("lua",
+                    "pcall(function(a) if a then b(function() while c do end end) end end)\n"
+                    "local m = wrap(function() end)\n"
+                    "return function(x, ...) end\n",
+                    "(closure) 1-1 3 4 1\n"
+                    "m 2-2 1 0 0\n"
+                    "(closure) 3-3 1 0 1\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +183,7 @@ int main(void)
         cmocka_unit_test(every_kind_of_token_is_one),
         cmocka_unit_test(lines_are_code_or_comment_or_neither),
         cmocka_unit_test(increments_say_why),
+        cmocka_unit_test(closures_in_no_function_have_rows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,11 +84,12 @@ static void names_have_their_types(void **state)
                     "$f = function() { if ($x) { } };\n",
                     "A.__construct 5-5 1 0 2\n"
                     "A.m 7-7 1 0 3\n"
-                    "A.get 8-8 2 1 0\n"
-                    "A.set 8-8 1 0 0\n"
+                    "A.y.get 8-8 2 1 0\n"
+                    "A.y.set 8-8 1 0 0\n"
                     "T.t 11-11 1 0 0\n"
                     "E.j 12-12 1 0 0\n"
-                    "top 13-13 1 0 1\n");
+                    "top 13-13 1 0 1\n"
+                    "f 14-14 2 1 0\n");
 }
 
 static void functions_in_functions_are_rows(void **state)
@@ -185,6 +186,28 @@ static void increments_say_why(void **state)
                           "7:22 switch +2 1\n");
 }
 
+static void closures_in_no_function_have_rows(void **state)
+{
+    (void)state;
+    lang_check_rows("php",
+                    "<?php\n"
+                    "Route::get('/', function($a) { if ($a) { $b = fn($x) => $x ? 1 : 2; } });\n"
+                    "$f = static fn($x, $y) => $x && $y;\n"
+                    "return [\"k\" => function() { }];\n"
+                    "class B { public $g = fn() => 1; const H = static function($a) { }; }\n"
+                    "function __construct() { }\n"
+                    "class P { function __construct(public int $q { get => 1; set { } }) { } }\n",
+                    "(closure) 2-2 3 4 1\n"
+                    "f 3-3 2 1 2\n"
+                    "(closure) 4-4 1 0 0\n"
+                    "B.g 5-5 1 0 0\n"
+                    "B.H 5-5 1 0 1\n"
+                    "__construct 6-6 1 0 0\n"
+                    "P.__construct 7-7 1 0 1\n"
+                    "P.__construct.q.get 7-7 1 0 0\n"
+                    "P.__construct.q.set 7-7 1 0 0\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +221,7 @@ int main(void)
         cmocka_unit_test(words_that_close_are_no_operators),
         cmocka_unit_test(lines_are_code_or_comment_or_neither),
         cmocka_unit_test(increments_say_why),
+        cmocka_unit_test(closures_in_no_function_have_rows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,6 +115,7 @@ static void names_have_their_modules(void **state)
                     "M.A.== 14-14 1 0 1\n"
                     "M.A.x= 15-15 1 0 1\n"
                     "M.A.one 16-16 2 1 1\n"
+                    "M.A.(closure) 17-17 2 1 0\n"
                     "M.C::D.n 19-19 1 0 0\n"
                     "top 21-22 1 0 2\n");
 }
@@ -203,6 +204,29 @@ static void increments_say_why(void **state)
                           "10:3 case +2 1\n");
 }
 
+static void closures_in_no_function_have_rows(void **state)
+{
+    (void)state;
+    lang_check_rows("ruby",
+                    "get '/' do |a|\n"
+                    "  b { |c| c if a }\n"
+                    "end\n"
+                    "X = ->(a, b) { a if b }\n"
+                    "x.y = lambda { |z| z }\n"
+                    "Foo = Struct.new(:a) do\n"
+                    "  def m; end\n"
+                    "end\n"
+                    "class A\n"
+                    "  scope :q, ->(x) { x }\n"
+                    "end\n",
+                    "(closure) 1-3 2 2 1\n"
+                    "X 4-4 2 1 2\n"
+                    "x.y 5-5 1 0 1\n"
+                    "Foo 6-8 1 0 0\n"
+                    "Foo.m 7-7 1 0 0\n"
+                    "A.(closure) 10-10 1 0 1\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +239,7 @@ int main(void)
         cmocka_unit_test(every_kind_of_token_is_one),
         cmocka_unit_test(lines_are_code_or_comment_or_neither),
         cmocka_unit_test(increments_say_why),
+        cmocka_unit_test(closures_in_no_function_have_rows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

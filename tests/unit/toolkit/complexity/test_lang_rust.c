@@ -74,21 +74,99 @@ static void closures_count_in_the_function_one_level_deeper(void **state)
     lang_check_cases("rust", "fn f() { ", " }", cases, TW_ARRAY_SIZE(cases));
 }
 
-/* The parser has tokens there, and no tree. */
-static void code_in_macro_calls_has_tokens_but_no_branches(void **state)
+/* The parser has tokens there, and no tree; what they add up to is the same as outside. */
+static void code_in_macro_calls_counts(void **state)
 {
     static const LangCase cases[] = {
-        {"println!(\"{}\", if a && b { 1 } else { 2 });", 1, 1, 0, 0},
-        {"assert!(a || b); vec![match x { _ => 1 }];", 1, 1, 0, 0},
-        {"if matches!(x, Some(y) if y > 1) {}", 2, 2, 1, 1},
+        {"println!(\"{}\", if a && b { 1 } else { 2 });", 3, 3, 3, 1},
+        {"vec![if a { 1 } else if b { 2 } else { 3 }];", 3, 3, 3, 1},
+        {"m!(if a { if b {} } else { if c {} });", 4, 4, 6, 2},
+        {"assert!(a && b);", 2, 2, 1, 0},
+        {"if a { assert!(if b { c }); }", 3, 3, 3, 2},
+        {"m! { while a { for x in y { loop {} } } }", 4, 4, 6, 3},
+        {"m! { 'o: loop { break 'o; } loop { break 'c'; } }", 3, 3, 3, 1},
+        {"m!(if let Some(X { a }) = b { c } else { d });", 2, 2, 2, 1},
+        {"m!(if let X { a } = b { if c {} });", 3, 3, 3, 2},
+        {"m!(for X { a } in b { if c {} });", 3, 3, 3, 2},
+        {"m!(if unsafe { a } { if b {} });", 3, 3, 3, 2},
+        {"m!(a()?, b?); debug!(?x, y: ?Sized);", 3, 3, 0, 0},
+        {"m! { let Some(x) = y else { return }; }", 2, 2, 0, 0},
+        {"m! { let x = if a { 1 } else { 2 }; }", 2, 2, 2, 1},
+        {"m! { impl A for B {} let f: for<'a> fn(&'a u8) = g; }", 1, 1, 0, 0},
+        {"m!(f(if a {}), g!(if b {}));", 3, 3, 2, 1},
+        {"m!(if a {}, if b {});", 3, 3, 2, 1},
     };
 
     (void)state;
     lang_check_cases("rust", "fn f() { ", " }", cases, TW_ARRAY_SIZE(cases));
     lang_check_halstead("rust", "fn f() { m!(a && b) }",
                         (ComplexityHalstead){.n1 = 5, .n2 = 4, .N1 = 6, .N2 = 4}, 13);
+    lang_check_increments("rust", "fn f() {\n    m!(if a {\n        b || c\n    } else { 1 })\n}\n",
+                          "2:8 if +1 0\n"
+                          "3:11 || +1 0\n"
+                          "4:7 else +1 0\n");
+}
+
+static void matches_in_macro_calls_count_their_arms(void **state)
+{
+    static const LangCase cases[] = {
+        {"m!(match x { 1 => a, 2 | 3 => { b } _ => c });", 3, 2, 1, 1},
+        {"m!(match x { n if n > 1 => a, _ if b && c => d, _ => e });", 5, 5, 2, 1},
+        {"m!(match x { Some(_) => if a {} else {} None => {} });", 4, 3, 4, 2},
+        {"m!(match x { 1 => match y { 2 => 3, _ => 4 } _ => |z| { 5 }, });", 3, 3, 3, 2},
+        {"m!(match x { X { a, .. } => unsafe { b } &&y => c, _ => d });", 3, 2, 1, 1},
+        {"if matches!(x, Some(y) if y > 1) {}", 3, 3, 1, 1},
+        {"select! { x = y, if a => { b } else => { c } }", 2, 2, 0, 0},
+    };
+
+    (void)state;
+    lang_check_cases("rust", "fn f() { ", " }", cases, TW_ARRAY_SIZE(cases));
+}
+
+static void operators_in_macro_calls_are_told_from_references_and_closures(void **state)
+{
+    static const LangCase cases[] = {
+        {"m!(&&x, || y, move || z, f(|| w));", 1, 1, 0, 0},
+        {"m!(a && b && c || d, e && f);", 5, 5, 3, 0},
+        {"m!(a && (b && c) && d);", 4, 4, 1, 0},
+        {"m!((a || b) && (c || d) && e);", 5, 5, 4, 0},
+        {"m!(!(a && b) && c);", 3, 3, 2, 0},
+        {"m!(g(a && b) && c);", 3, 3, 2, 0},
+        {"m!((a && b) == c && d);", 3, 3, 2, 0},
+        {"m!(x.await || self || \"t\" == y || 1 > z || w[0] || v?);", 7, 7, 1, 0},
+        {"m!(|x| if x {}, |X { a, b }, c| if a {});", 3, 3, 4, 1},
+        {"m!(v.map(|x| x || y), z);", 2, 2, 1, 0},
+        {"m!(a | b & c);", 1, 1, 0, 0},
+    };
+
+    (void)state;
+    lang_check_cases("rust", "fn f() { ", " }", cases, TW_ARRAY_SIZE(cases));
+}
+
+static void quoted_code_and_definitions_of_macros_do_not_count(void **state)
+{
+    static const LangCase cases[] = {
+        {"quote!(if a {}); quote::quote_spanned! { s => if a && b {} }", 1, 1, 0, 0},
+        {"m!(if a { quote! { if b {} } } else { c });", 2, 2, 2, 1},
+        {"macro_rules! m { ($x:expr) => { if $x { if a {} } } }", 1, 1, 0, 0},
+        {"#[cfg(all(a, b))] let x = 1;", 1, 1, 0, 0},
+    };
+
+    (void)state;
+    lang_check_cases("rust", "fn f() { ", " }", cases, TW_ARRAY_SIZE(cases));
     lang_check_rows("rust", "macro_rules! m { ($x:expr) => { fn g() { if $x {} } } }\nfn f() {}",
                     "f 2-2 1 0 0\n");
+    lang_check_rows("rust", "m! { if a { fn g() {} } }\nfn f() {}", "f 2-2 1 0 0\n");
+}
+
+static void closures_in_no_function_have_rows(void **state)
+{
+    (void)state;
+    lang_check_rows("rust",
+                    "static A: L<u8> = L::new(|| { if a { 1 } else { 2 } });\n"
+                    "impl S { const F: fn(u8, u8) = |x, y| v.map(|z| if z {}); }\n",
+                    "A 1-1 2 2 0\n"
+                    "S.F 2-2 2 2 2\n");
 }
 
 static void names_have_their_container(void **state)
@@ -208,7 +286,11 @@ int main(void)
         cmocka_unit_test(every_construct_counts_by_its_rule),
         cmocka_unit_test(runs_of_logical_operators_count_once_each),
         cmocka_unit_test(closures_count_in_the_function_one_level_deeper),
-        cmocka_unit_test(code_in_macro_calls_has_tokens_but_no_branches),
+        cmocka_unit_test(code_in_macro_calls_counts),
+        cmocka_unit_test(matches_in_macro_calls_count_their_arms),
+        cmocka_unit_test(operators_in_macro_calls_are_told_from_references_and_closures),
+        cmocka_unit_test(quoted_code_and_definitions_of_macros_do_not_count),
+        cmocka_unit_test(closures_in_no_function_have_rows),
         cmocka_unit_test(names_have_their_container),
         cmocka_unit_test(nested_functions_count_in_both),
         cmocka_unit_test(lifetimes_chars_raw_strings_and_comments_are_told_apart),

@@ -3,6 +3,9 @@
 #include <stdio.h>
 
 #include "support/guard.h"
+#include <errno.h>
+
+#include "support/alloc_testing.h"
 #include "support/oom_sweep.h"
 
 static void empty_file_has_nothing(void **state)
@@ -193,6 +196,7 @@ static int measure_scenario(void *context)
     arena_init(&arena, RIG_ARENA_BYTES);
     r = complexity_measure(meter, complexity_language_named(span_from_str(oom->language)),
                            span_from_str(oom->text), &options, &arena, &file);
+    r = r == COMPLEXITY_E_NO_MEMORY ? -ENOMEM : r;
     assert_true(r <= 0);
     /* And it can be used again. */
     if (r != 0) {
@@ -206,6 +210,27 @@ static int measure_scenario(void *context)
     return r;
 }
 
+/* As test_oom_sweep, but of a text for which the parser allocates often: some of these, and all of
+ * those at the end. */
+static void sweep_long(OomCase *oom)
+{
+    long live_before = alloc_testing()->n_live;
+    size_t n_all;
+
+    alloc_testing_reset(ALLOC_TESTING_NEVER);
+    assert_int_equal(measure_scenario(oom), 0);
+    n_all = alloc_testing()->n_calls;
+    for (size_t n = 0; n < n_all; n += n + 200 < n_all ? 61 : 1) {
+        int r;
+
+        alloc_testing_reset(n);
+        r = measure_scenario(oom);
+        alloc_testing_reset(ALLOC_TESTING_NEVER);
+        assert_int_equal(r, -ENOMEM);
+        assert_int_equal(alloc_testing()->n_live, live_before);
+    }
+}
+
 /* Long enough that every array grows once. */
 static void measuring_survives_want_of_memory(void **state)
 {
@@ -214,8 +239,8 @@ static void measuring_survives_want_of_memory(void **state)
     OomCase cases[] = {
         {"c", "int f(int a) { if (a && b) { while (1) { } } return \"x\"; } int g(void) { }"},
         {"javascript", "class A { m() { return [1].map(x => x ? `a${x}` : a); } }"},
-        {"python", big},
     };
+    OomCase long_one = {"python", big};
 
     (void)state;
     for (size_t i = 0; i < 100 && n + 200 < sizeof(big); i++) {
@@ -227,6 +252,7 @@ static void measuring_survives_want_of_memory(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         test_oom_sweep(measure_scenario, &cases[i]);
     }
+    sweep_long(&long_one);
 }
 
 int main(void)

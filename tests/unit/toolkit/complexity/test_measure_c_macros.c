@@ -383,15 +383,67 @@ static int mend_scenario(void *context)
     }
     meter = complexity_meter_free(meter);
     arena_deinit(&arena);
-    return r;
+    return r == COMPLEXITY_E_NO_MEMORY ? -ENOMEM : r;
 }
 
 static void memory_may_run_out(void **state)
 {
-    char text[] = "#define A 1\nvoid NORETURN f(int a UNUSED) { if (a) g(); }\n";
+    char text[] = "#define A 1\nvoid NORETURN f(int a UNUSED) {\n#if A\n  if (a) {\n#else\n  {\n"
+                  "#endif\n  g(); } }\n";
 
     (void)state;
     test_oom_sweep(mend_scenario, text);
+}
+
+static void branches_that_split_a_block_are_read_by_the_first(void **state)
+{
+    Rig rig;
+
+    (void)state;
+    rig_open(&rig);
+    check_whole(&rig, "c",
+                "int f(int x) {\n"
+                "#if A\n  if (x) {\n#else\n  if (!x) {\n#endif\n    g();\n  }\n  return 0;\n}\n"
+                "int h(void) { return 1; }\n",
+                2, "f", 2, 1);
+    /* One in another; the #elif and the #if in it are passed over. */
+    check_whole(&rig, "c",
+                "int f(int x) {\n"
+                "#ifdef A\n#if B\n  if (x && y) {\n#else\n  for (;;) {\n#endif\n"
+                "#elif C\n  while (x) {\n#if D\n  x--;\n#endif\n#else\n  {\n#endif\n    g();\n  }\n"
+                "  return 0;\n}\n",
+                1, "f", 3, 2);
+    /* Ends in branches of their own. */
+    check_whole(&rig, "c",
+                "int f(int x) {\n#if A\n  if (x) {\n#endif\n    g();\n#if A\n  }\n#endif\n"
+                "  return 0;\n}\nint h(void) { return 1; }\n",
+                2, "f", 2, 1);
+    /* In parentheses. */
+    check_whole(
+        &rig, "c",
+        "int f(int x) {\n  if (x\n#if A\n      && y\n#else\n      || z || w\n#endif\n  ) {\n"
+        "    g();\n  }\n  return 0;\n}\n",
+        1, "f", 3, 2);
+    /* What can be read is read whole. */
+    check_whole(
+        &rig, "c",
+        "int f(int x) {\n#if A\n  if (x) g();\n#else\n  if (!x) g();\n#endif\n  return 0;\n}\n", 1,
+        "f", 3, 2);
+    rig_close(&rig);
+}
+
+static void ranges_of_cases_are_read(void **state)
+{
+    Rig rig;
+
+    (void)state;
+    rig_open(&rig);
+    check_whole(
+        &rig, "c",
+        "int f(int x) {\n  switch (x) {\n  case 2 ... 5: return 1;\n"
+        "  case 'a' ... 'z': return 2;\n  case A(1) ... -B: return 3;\n  }\n  return 0;\n}\n",
+        1, "f", 4, 1);
+    rig_close(&rig);
 }
 
 int main(void)
@@ -410,6 +462,8 @@ int main(void)
         cmocka_unit_test(places_stay_what_they_are),
         cmocka_unit_test(cut_texts_are_read_to_their_end),
         cmocka_unit_test(memory_may_run_out),
+        cmocka_unit_test(branches_that_split_a_block_are_read_by_the_first),
+        cmocka_unit_test(ranges_of_cases_are_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,11 +81,33 @@ static void functions_have_the_names_of_their_containers(void **state)
     rig_close(&rig);
 }
 
+static void lambdas_in_no_function_have_rows(void **state)
+{
+    Rig rig;
+
+    (void)state;
+    rig_open(&rig);
+    rig_measure(&rig, "cpp",
+                "auto f = [](int x, int y) { return x ? g([&] { if (y) h(); }) : 2; };\n"
+                "namespace n { M m{{1, [] { int k(int a, int b); return 1; }}}; }\n"
+                "struct S { int x = []() { return 1; }(); };\n"
+                "int use(F c = [](int a) { return a; });\n");
+    assert_int_equal(rig.file.n_functions, 4);
+    assert_int_equal(rig_row(&rig, "f")->cyclomatic, 3);
+    assert_int_equal(rig_row(&rig, "f")->cognitive, 4);
+    assert_int_equal(rig_row(&rig, "f")->parameters, 2);
+    assert_int_equal(rig_row(&rig, "n::m")->parameters, 0);
+    assert_int_equal(rig_row(&rig, "S::x")->cyclomatic, 1);
+    assert_int_equal(rig_row(&rig, "(closure)")->parameters, 1);
+    rig_close(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_construct_counts_as_defined),
         cmocka_unit_test(functions_have_the_names_of_their_containers),
+        cmocka_unit_test(lambdas_in_no_function_have_rows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

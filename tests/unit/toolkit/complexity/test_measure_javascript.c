@@ -223,6 +223,24 @@ static void typescript_is_read(void **state)
     rig_close(&rig);
 }
 
+static void class_that_another_extends_has_no_part_in_its_name(void **state)
+{
+    Rig rig;
+
+    (void)state;
+    rig_open(&rig);
+    for (size_t i = 0; i < 2; i++) {
+        rig_measure(&rig, i == 0 ? "javascript" : "typescript",
+                    "class K extends (class { q() {} }) { r() {} }\n"
+                    "class L extends class { s() {} } {}\n");
+        assert_int_equal(rig.file.n_functions, 3);
+        assert_non_null(rig_row(&rig, "K.(anonymous).q"));
+        assert_non_null(rig_row(&rig, "K.r"));
+        assert_non_null(rig_row(&rig, "L.(anonymous).s"));
+    }
+    rig_close(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +251,7 @@ int main(void)
         cmocka_unit_test(class_bodies_do_not_count_in_the_function_around),
         cmocka_unit_test(jsx_is_read),
         cmocka_unit_test(typescript_is_read),
+        cmocka_unit_test(class_that_another_extends_has_no_part_in_its_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

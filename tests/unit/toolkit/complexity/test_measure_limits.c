@@ -202,38 +202,127 @@ static void parsing_stops_when_it_takes_too_long(void **state)
 
 static int measure_long(Rig *rig, Span text, const ComplexityOptions *options)
 {
-    int r;
-
-    /* The walk needs memory for the lines of a text that is longer than those before; the parser
-     * takes none of this allocator's. So whoever comes to the walk fails. */
-    alloc_testing_reset(0);
-    r = complexity_measure(rig->meter, complexity_language_named(SPAN("javascript")), text, options,
-                           &rig->arena, &rig->file);
-    assert_int_equal(alloc_testing()->n_failed, r == -ENOMEM);
     alloc_testing_reset(ALLOC_TESTING_NEVER);
-    return r;
+    return complexity_measure(rig->meter, complexity_language_named(SPAN("javascript")), text,
+                              options, &rig->arena, &rig->file);
 }
 
+/* Whoever stops there has allocated little of what the tree takes. */
 static void parser_itself_stops_before_there_is_a_tree(void **state)
 {
     Text text = text_nest("", "function f(a) { return a ? [1, 2] : 2; }\n", "", "", "", LONG_LINES);
     Span span = span_make(text.p, text.n);
     atomic_bool cancel = true;
     ComplexityOptions options = {.cancel = &cancel};
+    size_t n_all;
     Rig rig;
 
     (void)state;
     rig_open(&rig);
-    rig_measure(&rig, "javascript", "f();");
+    cancel = false;
+    assert_int_equal(measure_long(&rig, span, &options), 0);
+    n_all = alloc_testing()->n_calls;
+    assert_true(n_all > LONG_LINES);
+    cancel = true;
     assert_int_equal(measure_long(&rig, span, &options), COMPLEXITY_E_CANCELLED);
+    assert_true(alloc_testing()->n_calls < n_all / 100);
     cancel = false;
     options.max_parse_us = 1;
     assert_int_equal(measure_long(&rig, span, &options), COMPLEXITY_E_TOO_COSTLY);
-    /* A part of it comes to the walk, and is seen to. */
+    assert_true(alloc_testing()->n_calls < n_all / 100);
     options.max_parse_us = 0;
-    span.n /= 100;
-    assert_int_equal(measure_long(&rig, span, &options), -ENOMEM);
+    options.max_bytes = 1000000;
+    assert_int_equal(measure_long(&rig, span, &options), COMPLEXITY_E_TOO_BIG);
+    assert_true(alloc_testing()->n_calls < n_all / 10);
     free(text.p);
+    rig_close(&rig);
+}
+
+/* ---- memory ---- */
+
+static void a_tree_that_takes_too_much_is_given_up_and_back(void **state)
+{
+    Text text = text_nest("", "(", "", "", "", DEPTH);
+    ComplexityOptions options = {.max_bytes = (size_t)8 << 20};
+    long live;
+    Rig rig;
+
+    (void)state;
+    rig_open(&rig);
+    rig_measure(&rig, "c", "int x;");
+    live = alloc_testing()->n_live;
+    assert_int_equal(measure_with(&rig, span_make(text.p, text.n), &options), COMPLEXITY_E_TOO_BIG);
+    /* Not even what the parser keeps for the next text. */
+    assert_true(alloc_testing()->n_live <= live);
+    assert_int_equal(measure_with(&rig, SPAN("int f(void) { return 1; }"), &options), 0);
+    assert_int_equal(rig.file.n_functions, 1);
+    options.max_bytes = (size_t)80 << 20;
+    assert_int_equal(measure_with(&rig, span_make(text.p, text.n), &options), 0);
+    free(text.p);
+    rig_close(&rig);
+}
+
+/* The tree takes 110 bytes a byte, the way down to its innermost node nearly as much. */
+static void the_way_into_a_deep_tree_counts_too(void **state)
+{
+    Text text = text_nest("", "1+", "1", "", "", DEPTH);
+    ComplexityOptions options = {.max_bytes = text.n * 160};
+    const ComplexityLanguage *python = complexity_language_named(SPAN("python"));
+    Rig rig;
+
+    (void)state;
+    rig_open(&rig);
+    assert_int_equal(complexity_measure(rig.meter, python, span_make(text.p, text.n), &options,
+                                        &rig.arena, &rig.file),
+                     COMPLEXITY_E_TOO_BIG);
+    options.max_bytes = text.n * 320;
+    assert_int_equal(complexity_measure(rig.meter, python, span_make(text.p, text.n), &options,
+                                        &rig.arena, &rig.file),
+                     0);
+    free(text.p);
+    rig_close(&rig);
+}
+
+/* Wherever the heap ends in a text that makes the parser take much at once: it is told, all is
+ * given back, and the meter goes on when there is memory again. */
+static void heap_that_gives_nothing_is_no_end(void **state)
+{
+    static const char *const pieces[] = {"(", "if(a)", "a<", "1+"};
+    static const char *const languages[] = {"c", "c", "cpp", "python"};
+    ComplexityOptions options = {.max_bytes = 0};
+    Rig rig;
+
+    (void)state;
+    rig_open(&rig);
+    for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
+        const ComplexityLanguage *language = complexity_language_named(span_from_str(languages[i]));
+        Text text = text_nest("", pieces[i], "", "", "", 500);
+        Span span = span_make(text.p, text.n);
+        size_t n_all;
+
+        arena_reset(&rig.arena, RIG_ARENA_BYTES);
+        /* Twice: what the walk keeps is there from then on. */
+        for (size_t k = 0; k < 2; k++) {
+            alloc_testing_reset(ALLOC_TESTING_NEVER);
+            assert_int_equal(
+                complexity_measure(rig.meter, language, span, &options, &rig.arena, &rig.file), 0);
+        }
+        n_all = alloc_testing()->n_calls;
+        for (size_t n = 1; n < n_all; n += n_all / 30 + 1) {
+            int r;
+
+            alloc_testing_reset(n);
+            r = complexity_measure(rig.meter, language, span, &options, &rig.arena, &rig.file);
+            /* What the parser keeps is not always as much. */
+            assert_true(r == COMPLEXITY_E_NO_MEMORY || r == -ENOMEM ||
+                        (r == 0 && alloc_testing()->n_failed == 0));
+            assert_true(r != 0 || n > n_all / 2);
+            alloc_testing_reset(ALLOC_TESTING_NEVER);
+            assert_int_equal(measure_with(&rig, SPAN("int f(void) { return 1; }"), &options), 0);
+            assert_int_equal(rig.file.n_functions, 1);
+        }
+        free(text.p);
+    }
     rig_close(&rig);
 }
 
@@ -249,6 +338,9 @@ int main(void)
         cmocka_unit_test(cancelled_measure_ends_and_the_meter_goes_on),
         cmocka_unit_test(parsing_stops_when_it_takes_too_long),
         cmocka_unit_test(parser_itself_stops_before_there_is_a_tree),
+        cmocka_unit_test(a_tree_that_takes_too_much_is_given_up_and_back),
+        cmocka_unit_test(the_way_into_a_deep_tree_counts_too),
+        cmocka_unit_test(heap_that_gives_nothing_is_no_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

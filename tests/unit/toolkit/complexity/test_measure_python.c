@@ -200,6 +200,23 @@ static void tokens_are_counted_as_by_hand(void **state)
     rig_close(&rig);
 }
 
+static void guard_makes_a_branch_of_a_case_that_takes_everything(void **state)
+{
+    Rig rig;
+
+    (void)state;
+    rig_open(&rig);
+    rig_measure(&rig, "python",
+                "def f(x):\n"
+                "    match x:\n"
+                "        case n if n > 1:\n            pass\n"
+                "        case _ if y:\n            pass\n"
+                "        case 1 if y:\n            pass\n"
+                "        case other:\n            pass\n");
+    assert_int_equal(rig_row(&rig, "f")->cyclomatic, 4);
+    rig_close(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +227,7 @@ int main(void)
         cmocka_unit_test(methods_have_the_names_of_their_classes),
         cmocka_unit_test(hard_texts_are_read_right),
         cmocka_unit_test(tokens_are_counted_as_by_hand),
+        cmocka_unit_test(guard_makes_a_branch_of_a_case_that_takes_everything),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
