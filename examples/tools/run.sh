@@ -39,5 +39,5 @@ For an MCP client, such as an agent or an editor, this is the entry in its confi
   {"mcpServers": {"toolwire": {"command": "$toolwire",
                                "args": ["serve", "--tools", "$folder/tools.json"]}}}
 
-Without --no-toolkit it offers the template tools, too. The manual: man docs/man/toolwire.1
+Without --no-toolkit it offers templates and code analysis, too. The manual: man docs/man/toolwire.1
 END
