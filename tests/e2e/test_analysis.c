@@ -2,7 +2,7 @@
  *
  *     test_analysis TOOLWIRE
  */
-#include "e2e/peer.h"
+#include "e2e/mcp_session.h"
 
 #include "support/cmocka.h"
 
@@ -20,19 +20,7 @@
 
 static const char *program;
 
-static const char *const revisions[] = {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25",
-                                        "2026-07-28"};
-
-typedef struct Session {
-    Peer peer;
-    const char *revision;
-    char folder[64]; /* the project, in which the server runs */
-    char state[80];
-    Arena arena;
-    char *line; /* the last answer */
-    JsonValue answer;
-    int n_sent;
-} Session;
+static const char *const revisions[] = MCP_SESSION_REVISIONS;
 
 static int remove_one(const char *path, const struct stat *info, int type, struct FTW *at)
 {
@@ -42,112 +30,28 @@ static int remove_one(const char *path, const struct stat *info, int type, struc
     return remove(path);
 }
 
-static bool is_modern(const Session *s)
-{
-    return strcmp(s->revision, "2026-07-28") == 0;
-}
-
-/* From when on a tool's failure is a result, and results are structured. */
-static bool tells_in_results(const Session *s)
-{
-    return strcmp(s->revision, "2025-06-18") >= 0;
-}
-
-static void take(Session *s)
-{
-    JsonDoc doc;
-
-    free(s->line);
-    arena_reset(&s->arena, 0);
-    s->line = peer_line(&s->peer);
-    assert_non_null(s->line);
-    assert_int_equal(json_parse(&doc, &s->arena, s->line, strlen(s->line), NULL, NULL), 0);
-    s->answer = json_root(&doc);
-}
-
-/* Parameters are JSON members with ' for ". */
-static void send_request(Session *s, const char *method, const char *members)
-{
-    static char line[1 << 16];
-    char *text = strdup(members);
-
-    assert_non_null(text);
-    for (char *c = strchr(text, '\''); c != NULL; c = strchr(c, '\'')) {
-        *c = '"';
-    }
-    (void)snprintf(line, sizeof(line),
-                   "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"%s\",\"params\":{%s%s%s}}",
-                   ++s->n_sent, method, text, is_modern(s) && text[0] != '\0' ? "," : "",
-                   is_modern(s) ? "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":"
-                                  "\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":"
-                                  "{}}"
-                                : "");
-    free(text);
-    peer_send(&s->peer, line);
-}
-
-static void ask(Session *s, const char *method, const char *members)
-{
-    send_request(s, method, members);
-    take(s);
-}
-
-static void tool(Session *s, const char *name, const char *arguments)
-{
-    static char members[1 << 12];
-
-    (void)snprintf(members, sizeof(members), "'name':'%s','arguments':%s", name, arguments);
-    ask(s, "tools/call", members);
-}
-
-static bool has(const Session *s, const char *pointer)
-{
-    JsonValue v;
-
-    return json_pointer(s->answer, span_from_str(pointer), &v) == 0;
-}
-
-static Span at(const Session *s, const char *pointer)
-{
-    JsonValue v;
-
-    if (json_pointer(s->answer, span_from_str(pointer), &v) != 0) {
-        fail_msg("%s: there is no %s in %.500s", s->revision, pointer, s->line);
-    }
-    return json_span(v);
-}
-
-static void assert_at(const Session *s, const char *pointer, const char *json)
-{
-    Span v = at(s, pointer);
-
-    if (!span_equals(v, span_from_str(json))) {
-        fail_msg("%s: %s is %.*s, not %s", s->revision, pointer, (int)(v.n < 300 ? v.n : 300), v.p,
-                 json);
-    }
-}
-
 /* A member of the result: structured, or in older revisions beside the content. */
-static void assert_told(const Session *s, const char *pointer, const char *json)
+static void assert_told(const McpSession *s, const char *pointer, const char *json)
 {
     char whole[256];
 
     (void)snprintf(whole, sizeof(whole), "/result%s%s",
-                   tells_in_results(s) ? "/structuredContent" : "", pointer);
-    assert_at(s, whole, json);
+                   mcp_session_tells_in_results(s) ? "/structuredContent" : "", pointer);
+    mcp_session_assert_at(s, whole, json);
 }
 
 /* A tool's own error in the form of the revision. */
-static void assert_fails(const Session *s, const char *code, const char *message)
+static void assert_fails(const McpSession *s, const char *code, const char *message)
 {
-    const char *place = tells_in_results(s) ? "/result/structuredContent/error" : "/error";
+    const char *place =
+        mcp_session_tells_in_results(s) ? "/result/structuredContent/error" : "/error";
     char pointer[96];
     Span told;
 
     (void)snprintf(pointer, sizeof(pointer), "%s/code", place);
-    assert_at(s, pointer, code);
+    mcp_session_assert_at(s, pointer, code);
     (void)snprintf(pointer, sizeof(pointer), "%s/message", place);
-    told = at(s, pointer);
+    told = mcp_session_at(s, pointer);
     if (strncmp(told.p + 1, message, strlen(message)) != 0) {
         fail_msg("%s: %.*s", s->revision, (int)told.n, told.p);
     }
@@ -155,7 +59,7 @@ static void assert_fails(const Session *s, const char *code, const char *message
 
 /* ---- a project ---- */
 
-static void put(const Session *s, const char *name, const char *text)
+static void put(const McpSession *s, const char *name, const char *text)
 {
     char path[256];
     FILE *file;
@@ -180,7 +84,7 @@ static int put_function(char *out, size_t size, int name, int n_ifs)
 
 /* The document's first ranking: 30 functions, the worst of 32 ways, 5.8 cognitive points on
  * average: 31 in the first, 5 in each of 27, 4 in each of 2. */
-static void put_document_example(const Session *s)
+static void put_document_example(const McpSession *s)
 {
     static char text[1 << 16];
     int n = put_function(text, sizeof(text), 0, 31);
@@ -193,7 +97,7 @@ static void put_document_example(const Session *s)
     put(s, "other.py", "def f():\n    pass\n");
 }
 
-static bool git(const Session *s, const char *const *argv)
+static bool git(const McpSession *s, const char *const *argv)
 {
     int status = -1;
     pid_t pid = fork();
@@ -215,7 +119,7 @@ static bool git(const Session *s, const char *const *argv)
 
 #define GIT(s, ...) git(s, (const char *const[]){__VA_ARGS__, NULL})
 
-static void commit_all(const Session *s)
+static void commit_all(const McpSession *s)
 {
     assert_true(GIT(s, "init", "-q", "."));
     assert_true(GIT(s, "add", "context.rs"));
@@ -225,37 +129,37 @@ static void commit_all(const Session *s)
 
 /* ---- sessions ---- */
 
-static void make_folder(Session *s)
+static void make_folder(McpSession *s)
 {
     (void)alarm(WATCHDOG_S);
-    *s = (Session){.revision = ""};
+    *s = (McpSession){.revision = ""};
     (void)snprintf(s->folder, sizeof(s->folder), "/tmp/tw-e2e-analysis-XXXXXX");
     assert_non_null(mkdtemp(s->folder));
-    (void)snprintf(s->state, sizeof(s->state), "%s/.state", s->folder);
+    (void)snprintf(s->place, sizeof(s->place), "%s/.state", s->folder);
     assert_int_equal(setenv("XDG_CONFIG_HOME", s->folder, 1), 0);
     assert_int_equal(chdir(s->folder), 0);
 }
 
-static void open_session(Session *s, const char *revision)
+static void open_session(McpSession *s, const char *revision)
 {
-    const char *const arguments[] = {"serve", "--state", s->state, "--rate", "off", NULL};
+    const char *const arguments[] = {"serve", "--state", s->place, "--rate", "off", NULL};
     char members[256];
 
     s->revision = revision;
     s->n_sent = 0;
     arena_init(&s->arena, (size_t)64 * 1024 * 1024);
     peer_start(&s->peer, program, arguments);
-    if (!is_modern(s)) {
+    if (!mcp_session_is_modern(s)) {
         (void)snprintf(members, sizeof(members),
                        "'protocolVersion':'%s','capabilities':{},'clientInfo':{'name':'t',"
                        "'version':'1'}",
                        revision);
-        ask(s, "initialize", members);
+        mcp_session_ask(s, "initialize", members);
         peer_send(&s->peer, INITIALIZED);
     }
 }
 
-static void close_session(Session *s)
+static void close_session(McpSession *s)
 {
     peer_close_input(&s->peer);
     assert_int_equal(peer_finish(&s->peer), 0);
@@ -264,7 +168,7 @@ static void close_session(Session *s)
     arena_deinit(&s->arena);
 }
 
-static void remove_folder(Session *s)
+static void remove_folder(McpSession *s)
 {
     assert_int_equal(chdir("/"), 0);
     assert_int_equal(nftw(s->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
@@ -274,59 +178,60 @@ static void remove_folder(Session *s)
 
 static void the_documents_example_is_answered_as_it_says(void **state)
 {
-    Session s;
+    McpSession s;
 
     (void)state;
     make_folder(&s);
     put_document_example(&s);
     for (size_t i = 0; i < 2; i++) { /* cold, and from what is kept */
         open_session(&s, "2024-11-05");
-        ask(&s, "analyze_complexity",
-            "'project_path':'./','toolchain':'rust','format':'json','top_files':5");
-        assert_at(&s, "/result/summary/total_functions", "31");
-        assert_at(&s, "/result/violations/0/value", "32");
-        assert_at(&s, "/result/top_files/requested", "5");
-        assert_at(&s, "/result/top_files/returned", "2");
-        assert_at(&s, "/result/top_files/rankings/0/rank", "1");
-        assert_at(&s, "/result/top_files/rankings/0/file", "\"context.rs\"");
-        assert_at(&s, "/result/top_files/rankings/0/function_count", "30");
-        assert_at(&s, "/result/top_files/rankings/0/max_cyclomatic", "32");
-        assert_at(&s, "/result/top_files/rankings/0/avg_cognitive", "5.8");
-        assert_true(has(&s, "/result/top_files/rankings/0/halstead_effort"));
-        assert_at(&s, "/result/top_files/rankings/0/total_score", "30.92");
-        assert_false(has(&s, "/result/content"));
-        ask(&s, "analyze_complexity", "'project_path':'./nowhere','toolchain':'rust'");
-        assert_at(&s, "/error/code", "-32000");
+        mcp_session_ask(&s, "analyze_complexity",
+                        "'project_path':'./','toolchain':'rust','format':'json','top_files':5");
+        mcp_session_assert_at(&s, "/result/summary/total_functions", "31");
+        mcp_session_assert_at(&s, "/result/violations/0/value", "32");
+        mcp_session_assert_at(&s, "/result/top_files/requested", "5");
+        mcp_session_assert_at(&s, "/result/top_files/returned", "2");
+        mcp_session_assert_at(&s, "/result/top_files/rankings/0/rank", "1");
+        mcp_session_assert_at(&s, "/result/top_files/rankings/0/file", "\"context.rs\"");
+        mcp_session_assert_at(&s, "/result/top_files/rankings/0/function_count", "30");
+        mcp_session_assert_at(&s, "/result/top_files/rankings/0/max_cyclomatic", "32");
+        mcp_session_assert_at(&s, "/result/top_files/rankings/0/avg_cognitive", "5.8");
+        assert_true(mcp_session_has(&s, "/result/top_files/rankings/0/halstead_effort"));
+        mcp_session_assert_at(&s, "/result/top_files/rankings/0/total_score", "30.92");
+        assert_false(mcp_session_has(&s, "/result/content"));
+        mcp_session_ask(&s, "analyze_complexity", "'project_path':'./nowhere','toolchain':'rust'");
+        mcp_session_assert_at(&s, "/error/code", "-32000");
         close_session(&s);
     }
-    assert_int_equal(access(s.state, F_OK), 0);
+    assert_int_equal(access(s.place, F_OK), 0);
     remove_folder(&s);
 }
 
 static void every_revision_gets_reports_and_errors_in_its_form(void **state)
 {
-    Session s;
+    McpSession s;
 
     (void)state;
     make_folder(&s);
     put_document_example(&s);
     for (size_t i = 0; i < TW_ARRAY_SIZE(revisions); i++) {
         open_session(&s, revisions[i]);
-        tool(&s, "analyze_complexity",
-             "{'project_path':'.','toolchain':'rust','max_cognitive':20,'top_files':1}");
+        mcp_session_tool(
+            &s, "analyze_complexity",
+            "{'project_path':'.','toolchain':'rust','max_cognitive':20,'top_files':1}");
         assert_told(&s, "/summary/total_files", "2");
         assert_told(&s, "/violations/0/threshold", "20");
         assert_told(&s, "/top_files/returned", "1");
         assert_told(&s, "/report/summary/total_files", "2");
         assert_told(&s, "/files_analyzed", "2");
-        assert_at(&s, "/result/content/0/type", "\"text\"");
-        tool(&s, "analyze_complexity", "{'project_path':'nowhere'}");
+        mcp_session_assert_at(&s, "/result/content/0/type", "\"text\"");
+        mcp_session_tool(&s, "analyze_complexity", "{'project_path':'nowhere'}");
         assert_fails(&s, "-32000", "Not found: there is no file or folder at nowhere");
-        tool(&s, "analyze_complexity", "{'project_path':'.','format':'nope'}");
+        mcp_session_tool(&s, "analyze_complexity", "{'project_path':'.','format':'nope'}");
         if (strcmp(s.revision, "2025-11-25") >= 0) {
-            assert_at(&s, "/result/isError", "true");
+            mcp_session_assert_at(&s, "/result/isError", "true");
         } else {
-            assert_at(&s, "/error/code", "-32602");
+            mcp_session_assert_at(&s, "/error/code", "-32602");
         }
         close_session(&s);
     }
@@ -335,7 +240,7 @@ static void every_revision_gets_reports_and_errors_in_its_form(void **state)
 
 static void every_revision_gets_history_and_hotspots(void **state)
 {
-    Session s;
+    McpSession s;
 
     (void)state;
     make_folder(&s);
@@ -345,19 +250,19 @@ static void every_revision_gets_history_and_hotspots(void **state)
     }
     put_document_example(&s);
     open_session(&s, "2025-11-25");
-    tool(&s, "analyze_code_churn", "{'project_path':'.'}");
+    mcp_session_tool(&s, "analyze_code_churn", "{'project_path':'.'}");
     assert_fails(&s, "-32000", "Not found: No git repository found at ");
     close_session(&s);
     commit_all(&s);
     for (size_t i = 0; i < TW_ARRAY_SIZE(revisions); i++) {
         open_session(&s, revisions[i]);
-        tool(&s, "analyze_code_churn", "{'project_path':'.','format':'json'}");
+        mcp_session_tool(&s, "analyze_code_churn", "{'project_path':'.','format':'json'}");
         assert_told(&s, "/analysis/summary/total_commits", "1");
         assert_told(&s, "/analysis/files/0/relative_path", "\"context.rs\"");
         assert_told(&s, "/format", "\"json\"");
-        tool(&s, "analyze_hotspots", "{'project_path':'.'}");
+        mcp_session_tool(&s, "analyze_hotspots", "{'project_path':'.'}");
         assert_told(&s, "/hotspots/0/file", "\"context.rs\"");
-        tool(&s, "analyze_complexity", "{'project_path':'.','since':'HEAD'}");
+        mcp_session_tool(&s, "analyze_complexity", "{'project_path':'.','since':'HEAD'}");
         assert_told(&s, "/since/added", "2"); /* of the files that are not in it yet */
         close_session(&s);
     }
@@ -368,7 +273,7 @@ static void lists_name_the_tools_with_their_arguments(void **state)
 {
     static const char *const names[] = {"analyze_complexity", "analyze_code_churn",
                                         "analyze_hotspots"};
-    Session s;
+    McpSession s;
 
     (void)state;
     make_folder(&s);
@@ -376,7 +281,7 @@ static void lists_name_the_tools_with_their_arguments(void **state)
         size_t n_found = 0;
 
         open_session(&s, revisions[i]);
-        ask(&s, "tools/list", "");
+        mcp_session_ask(&s, "tools/list", "");
         for (size_t k = 0; k < 20; k++) {
             char pointer[64];
             JsonValue v;
@@ -390,7 +295,7 @@ static void lists_name_the_tools_with_their_arguments(void **state)
                     n_found++;
                     (void)snprintf(pointer, sizeof(pointer),
                                    "/result/tools/%zu/inputSchema/required", k);
-                    assert_at(&s, pointer, "[\"project_path\"]");
+                    mcp_session_assert_at(&s, pointer, "[\"project_path\"]");
                 }
             }
         }
@@ -401,7 +306,7 @@ static void lists_name_the_tools_with_their_arguments(void **state)
 }
 
 /* Some seconds of work. */
-static void put_much(const Session *s)
+static void put_much(const McpSession *s)
 {
     static char text[3 << 20];
     size_t n = 0;
@@ -419,28 +324,28 @@ static void put_much(const Session *s)
 
 static void a_call_tells_of_itself_and_can_be_taken_back(void **state)
 {
-    Session s;
+    McpSession s;
 
     (void)state;
     make_folder(&s);
     put_much(&s);
     open_session(&s, "2025-11-25");
-    send_request(&s, "tools/call",
-                 "'name':'analyze_complexity','arguments':{'project_path':'.'},"
-                 "'_meta':{'progressToken':'p'}");
-    take(&s);
-    assert_at(&s, "/method", "\"notifications/progress\"");
-    assert_at(&s, "/params/progressToken", "\"p\"");
-    assert_true(has(&s, "/params/message"));
+    mcp_session_send(&s, "tools/call",
+                     "'name':'analyze_complexity','arguments':{'project_path':'.'},"
+                     "'_meta':{'progressToken':'p'}");
+    mcp_session_take(&s);
+    mcp_session_assert_at(&s, "/method", "\"notifications/progress\"");
+    mcp_session_assert_at(&s, "/params/progressToken", "\"p\"");
+    assert_true(mcp_session_has(&s, "/params/message"));
     peer_send(&s.peer, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
                        "\"requestId\":2}}");
     /* No answer to it comes, and the next one is served at once. */
     do {
-        send_request(&s, "ping", "");
-        take(&s);
-    } while (has(&s, "/method"));
-    assert_true(has(&s, "/result"));
-    assert_false(has(&s, "/result/content"));
+        mcp_session_send(&s, "ping", "");
+        mcp_session_take(&s);
+    } while (mcp_session_has(&s, "/method"));
+    assert_true(mcp_session_has(&s, "/result"));
+    assert_false(mcp_session_has(&s, "/result/content"));
     peer_close_input(&s.peer);
     while ((free(s.line), s.line = peer_line(&s.peer)) != NULL) {
         assert_null(strstr(s.line, "\"id\":2,"));
@@ -452,19 +357,19 @@ static void a_call_tells_of_itself_and_can_be_taken_back(void **state)
 
 static void a_call_in_flight_is_answered_before_the_end(void **state)
 {
-    Session s;
+    McpSession s;
 
     (void)state;
     make_folder(&s);
     put_document_example(&s);
     open_session(&s, "2025-11-25");
     for (int i = 0; i < 6; i++) {
-        send_request(&s, "tools/call",
-                     "'name':'analyze_complexity','arguments':{'project_path':'.'}");
+        mcp_session_send(&s, "tools/call",
+                         "'name':'analyze_complexity','arguments':{'project_path':'.'}");
     }
     peer_close_input(&s.peer);
     for (int i = 0; i < 6; i++) {
-        take(&s);
+        mcp_session_take(&s);
         assert_told(&s, "/files_analyzed", "3");
     }
     assert_int_equal(peer_finish(&s.peer), 0);

@@ -2,7 +2,7 @@
  *
  *     test_templates TOOLWIRE
  */
-#include "e2e/peer.h"
+#include "e2e/mcp_session.h"
 
 #include "support/cmocka.h"
 
@@ -19,19 +19,7 @@
 
 static const char *program;
 
-static const char *const revisions[] = {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25",
-                                        "2026-07-28"};
-
-typedef struct Session {
-    Peer peer;
-    const char *revision;
-    char folder[64]; /* its own, and the user's configuration */
-    char root[96];
-    Arena arena;
-    char *line; /* the last answer */
-    JsonValue answer;
-    int n_sent;
-} Session;
+static const char *const revisions[] = MCP_SESSION_REVISIONS;
 
 static int remove_one(const char *path, const struct stat *info, int type, struct FTW *at)
 {
@@ -41,119 +29,48 @@ static int remove_one(const char *path, const struct stat *info, int type, struc
     return remove(path);
 }
 
-static bool is_modern(const Session *s)
-{
-    return strcmp(s->revision, "2026-07-28") == 0;
-}
-
-/* From when on a tool's failure is a result. */
-static bool tells_in_results(const Session *s)
-{
-    return strcmp(s->revision, "2025-06-18") >= 0;
-}
-
-/* Sends a request and takes its answer. Parameters are JSON members with ' for ". */
-static void ask(Session *s, const char *method, const char *members)
-{
-    static char line[1 << 16];
-    char *text = strdup(members);
-    JsonDoc doc;
-
-    for (char *c = strchr(text, '\''); c != NULL; c = strchr(c, '\'')) {
-        *c = '"';
-    }
-    (void)snprintf(line, sizeof(line),
-                   "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"%s\",\"params\":{%s%s%s}}",
-                   ++s->n_sent, method, text, is_modern(s) && text[0] != '\0' ? "," : "",
-                   is_modern(s) ? "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":"
-                                  "\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":"
-                                  "{}}"
-                                : "");
-    free(text);
-    peer_send(&s->peer, line);
-    free(s->line);
-    arena_reset(&s->arena, 0);
-    s->line = peer_line(&s->peer);
-    assert_non_null(s->line);
-    assert_int_equal(json_parse(&doc, &s->arena, s->line, strlen(s->line), NULL, NULL), 0);
-    s->answer = json_root(&doc);
-}
-
-static void tool(Session *s, const char *name, const char *arguments)
-{
-    static char members[1 << 15];
-
-    (void)snprintf(members, sizeof(members), "'name':'%s','arguments':%s", name, arguments);
-    ask(s, "tools/call", members);
-}
-
-static bool has(const Session *s, const char *pointer)
-{
-    JsonValue v;
-
-    return json_pointer(s->answer, span_from_str(pointer), &v) == 0;
-}
-
-static Span at(const Session *s, const char *pointer)
-{
-    JsonValue v;
-
-    if (json_pointer(s->answer, span_from_str(pointer), &v) != 0) {
-        fail_msg("%s: there is no %s in %.500s", s->revision, pointer, s->line);
-    }
-    return json_span(v);
-}
-
-static void assert_at(const Session *s, const char *pointer, const char *json)
-{
-    Span v = at(s, pointer);
-
-    if (!span_equals(v, span_from_str(json))) {
-        fail_msg("%s: %s is %.*s, not %s", s->revision, pointer, (int)(v.n < 300 ? v.n : 300), v.p,
-                 json);
-    }
-}
-
 /* A tool's own error in the form of the revision. */
-static void assert_fails(const Session *s, const char *code, const char *message)
+static void assert_fails(const McpSession *s, const char *code, const char *message)
 {
-    bool is_result = tells_in_results(s);
+    bool is_result = mcp_session_tells_in_results(s);
     char quoted[512];
 
     (void)snprintf(quoted, sizeof(quoted), "\"%s\"", message);
-    assert_int_equal(has(s, "/error"), !is_result);
-    assert_at(s, is_result ? "/result/structuredContent/error/code" : "/error/code", code);
-    assert_at(s, is_result ? "/result/structuredContent/error/message" : "/error/message", quoted);
+    assert_int_equal(mcp_session_has(s, "/error"), !is_result);
+    mcp_session_assert_at(s, is_result ? "/result/structuredContent/error/code" : "/error/code",
+                          code);
+    mcp_session_assert_at(
+        s, is_result ? "/result/structuredContent/error/message" : "/error/message", quoted);
     if (is_result) {
-        assert_at(s, "/result/isError", "true");
-        assert_at(s, "/result/content/0/text", quoted);
+        mcp_session_assert_at(s, "/result/isError", "true");
+        mcp_session_assert_at(s, "/result/content/0/text", quoted);
     }
 }
 
-static void open_session(Session *s, const char *revision, const char *templates)
+static void open_session(McpSession *s, const char *revision, const char *templates)
 {
     const char *const arguments[] = {"serve",   "--write-root",
-                                     s->root,   "--rate",
+                                     s->place,  "--rate",
                                      "off",     templates != NULL ? "--templates" : NULL,
                                      templates, NULL};
     char members[256];
 
     s->revision = revision;
     peer_start(&s->peer, program, arguments);
-    if (is_modern(s)) {
+    if (mcp_session_is_modern(s)) {
         return;
     }
     (void)snprintf(members, sizeof(members),
                    "'protocolVersion':'%s','capabilities':{},'clientInfo':{'name':'claude-code',"
                    "'version':'1.0.0'}",
                    revision);
-    ask(s, "initialize", members);
-    assert_true(has(s, "/result/capabilities/resources/listChanged"));
-    assert_true(has(s, "/result/capabilities/prompts/listChanged"));
+    mcp_session_ask(s, "initialize", members);
+    assert_true(mcp_session_has(s, "/result/capabilities/resources/listChanged"));
+    assert_true(mcp_session_has(s, "/result/capabilities/prompts/listChanged"));
     peer_send(&s->peer, INITIALIZED);
 }
 
-static void close_session(Session *s)
+static void close_session(McpSession *s)
 {
     free(s->line);
     s->line = NULL;
@@ -162,15 +79,15 @@ static void close_session(Session *s)
 
 static int setup(void **state)
 {
-    Session *s = calloc(1, sizeof(*s));
+    McpSession *s = calloc(1, sizeof(*s));
 
     assert_non_null(s);
     (void)alarm(WATCHDOG_S);
     (void)snprintf(s->folder, sizeof(s->folder), "/tmp/tw-e2e-templates-XXXXXX");
     assert_non_null(mkdtemp(s->folder));
     assert_int_equal(setenv("XDG_CONFIG_HOME", s->folder, 1), 0);
-    (void)snprintf(s->root, sizeof(s->root), "%s/root", s->folder);
-    assert_int_equal(mkdir(s->root, 0700), 0);
+    (void)snprintf(s->place, sizeof(s->place), "%s/root", s->folder);
+    assert_int_equal(mkdir(s->place, 0700), 0);
     arena_init(&s->arena, (size_t)1 << 28);
     *state = s;
     return 0;
@@ -178,7 +95,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    Session *s = *state;
+    McpSession *s = *state;
 
     (void)alarm(0);
     arena_deinit(&s->arena);
@@ -191,73 +108,81 @@ static int teardown(void **state)
 
 /* What the documents say a tool returns: beside the content where there is no structured content.
  */
-static bool returns(const Session *s, const char *name)
+static bool returns(const McpSession *s, const char *name)
 {
     char pointer[128];
 
     (void)snprintf(pointer, sizeof(pointer), "/result/%s%s",
-                   tells_in_results(s) ? "structuredContent/" : "", name);
-    return has(s, pointer);
+                   mcp_session_tells_in_results(s) ? "structuredContent/" : "", name);
+    return mcp_session_has(s, pointer);
 }
 
-static void returns_of(Session *s)
+static void returns_of(McpSession *s)
 {
     static const char *const of_one[] = {"filename", "checksum", "toolchain/type"};
 
     for (size_t i = 0; i < TW_ARRAY_SIZE(of_one); i++) {
         assert_true(returns(s, of_one[i]));
     }
-    tool(s, "validate_template",
-         "{'resource_uri':'template://makefile/rust/cli','parameters':{'x':1}}");
+    mcp_session_tool(s, "validate_template",
+                     "{'resource_uri':'template://makefile/rust/cli','parameters':{'x':1}}");
     assert_true(returns(s, "valid") && returns(s, "errors/1/message"));
-    tool(s, "list_templates", "{}");
+    mcp_session_tool(s, "list_templates", "{}");
     assert_true(returns(s, "templates/131/uri") && !returns(s, "next_offset"));
-    tool(s, "search_templates", "{'query':'rust'}");
+    mcp_session_tool(s, "search_templates", "{'query':'rust'}");
     assert_true(returns(s, "templates/0/relevance"));
-    tool(s, "scaffold_project",
-         "{'toolchain':'rust','templates':['makefile'],'parameters':{'project_name':'p'}}");
+    mcp_session_tool(
+        s, "scaffold_project",
+        "{'toolchain':'rust','templates':['makefile'],'parameters':{'project_name':'p'}}");
     assert_true(returns(s, "files/0/content") && returns(s, "errors"));
-    assert_at(s, "/result/content/0/text", "\"Scaffolded 1 template successfully, 0 errors\"");
+    mcp_session_assert_at(s, "/result/content/0/text",
+                          "\"Scaffolded 1 template successfully, 0 errors\"");
 }
 
-static void examples_of(Session *s)
+static void examples_of(McpSession *s)
 {
-    ask(s, "tools/list", "");
-    assert_at(s, "/result/tools/0/name", "\"generate_template\"");
-    assert_at(s, "/result/tools/0/description", "\"Generate a template from a URI\"");
-    assert_at(s, "/result/tools/0/inputSchema",
-              "{\"type\":\"object\",\"properties\":{\"resource_uri\":{\"type\":\"string\","
-              "\"description\":\"Template URI (e.g., template://makefile/rust/cli)\"},"
-              "\"parameters\":{\"type\":\"object\",\"description\":\"Template parameters\"}},"
-              "\"required\":[\"resource_uri\",\"parameters\"]}");
-    assert_int_equal(has(s, "/result/tools/0/outputSchema"), tells_in_results(s));
-    ask(s, "resources/list", "");
-    assert_at(s, "/result/resources/0",
-              "{\"uri\":\"template://makefile/rust/cli\",\"name\":\"Rust CLI Makefile\","
-              "\"description\":\"Professional Makefile template for Rust CLI projects\","
-              "\"mimeType\":\"text/x-makefile\"}");
-    tool(s, "generate_template",
-         "{'resource_uri':'template://makefile/rust/cli','parameters':{'project_name':"
-         "'my-project','has_tests':true}}");
-    assert_at(s, "/result/content/0/type", "\"text\"");
-    assert_true(span_starts_with(at(s, "/result/content/0/text"), SPAN("\"# my-project")));
-    assert_false(has(s, "/result/content/1"));
-    assert_int_equal(has(s, "/result/structuredContent/checksum"), tells_in_results(s));
+    mcp_session_ask(s, "tools/list", "");
+    mcp_session_assert_at(s, "/result/tools/0/name", "\"generate_template\"");
+    mcp_session_assert_at(s, "/result/tools/0/description", "\"Generate a template from a URI\"");
+    mcp_session_assert_at(
+        s, "/result/tools/0/inputSchema",
+        "{\"type\":\"object\",\"properties\":{\"resource_uri\":{\"type\":\"string\","
+        "\"description\":\"Template URI (e.g., template://makefile/rust/cli)\"},"
+        "\"parameters\":{\"type\":\"object\",\"description\":\"Template parameters\"}},"
+        "\"required\":[\"resource_uri\",\"parameters\"]}");
+    assert_int_equal(mcp_session_has(s, "/result/tools/0/outputSchema"),
+                     mcp_session_tells_in_results(s));
+    mcp_session_ask(s, "resources/list", "");
+    mcp_session_assert_at(
+        s, "/result/resources/0",
+        "{\"uri\":\"template://makefile/rust/cli\",\"name\":\"Rust CLI Makefile\","
+        "\"description\":\"Professional Makefile template for Rust CLI projects\","
+        "\"mimeType\":\"text/x-makefile\"}");
+    mcp_session_tool(s, "generate_template",
+                     "{'resource_uri':'template://makefile/rust/cli','parameters':{'project_name':"
+                     "'my-project','has_tests':true}}");
+    mcp_session_assert_at(s, "/result/content/0/type", "\"text\"");
+    assert_true(
+        span_starts_with(mcp_session_at(s, "/result/content/0/text"), SPAN("\"# my-project")));
+    assert_false(mcp_session_has(s, "/result/content/1"));
+    assert_int_equal(mcp_session_has(s, "/result/structuredContent/checksum"),
+                     mcp_session_tells_in_results(s));
     returns_of(s);
-    ask(s, "prompts/list", "");
-    assert_at(s, "/result/prompts/0/name", "\"scaffold-rust-project\"");
-    ask(s, "resources/templates/list", "");
-    assert_at(s, "/result/resourceTemplates/0/uriTemplate",
-              "\"template://{category}/{toolchain}/{variant}\"");
-    ask(s, "completion/complete",
+    mcp_session_ask(s, "prompts/list", "");
+    mcp_session_assert_at(s, "/result/prompts/0/name", "\"scaffold-rust-project\"");
+    mcp_session_ask(s, "resources/templates/list", "");
+    mcp_session_assert_at(s, "/result/resourceTemplates/0/uriTemplate",
+                          "\"template://{category}/{toolchain}/{variant}\"");
+    mcp_session_ask(
+        s, "completion/complete",
         "'ref':{'type':'ref/resource','uri':'template://{category}/{toolchain}/{variant}'},"
         "'argument':{'name':'category','value':'makef'}");
-    assert_at(s, "/result/completion/values", "[\"makefile\"]");
+    mcp_session_assert_at(s, "/result/completion/values", "[\"makefile\"]");
 }
 
 static void the_examples_work_as_printed(void **state)
 {
-    Session *s = *state;
+    McpSession *s = *state;
 
     for (size_t i = 0; i < TW_ARRAY_SIZE(revisions); i++) {
         open_session(s, revisions[i], NULL);
@@ -268,47 +193,56 @@ static void the_examples_work_as_printed(void **state)
 
 /* ---- errors ---- */
 
-static void errors_of(Session *s)
+static void errors_of(McpSession *s)
 {
-    tool(s, "generate_template", "{'resource_uri':'template://a/b/c','parameters':{}}");
+    mcp_session_tool(s, "generate_template", "{'resource_uri':'template://a/b/c','parameters':{}}");
     assert_fails(s, "-32000", "Template not found: template://a/b/c");
-    tool(s, "generate_template", "{'resource_uri':'template://../../etc/passwd','parameters':{}}");
+    mcp_session_tool(s, "generate_template",
+                     "{'resource_uri':'template://../../etc/passwd','parameters':{}}");
     assert_fails(s, "-32001", "Invalid template URI: template://../../etc/passwd");
     /* Fault 12 of the original. */
-    tool(s, "validate_template",
-         "{'resource_uri':'template://x/makefile/rust/cli/y','parameters':{}}");
+    mcp_session_tool(s, "validate_template",
+                     "{'resource_uri':'template://x/makefile/rust/cli/y','parameters':{}}");
     assert_fails(s, "-32001", "Invalid template URI: template://x/makefile/rust/cli/y");
-    tool(s, "generate_template",
-         "{'resource_uri':'template://makefile/rust/cli','parameters':{'has_tests':'x'}}");
+    mcp_session_tool(
+        s, "generate_template",
+        "{'resource_uri':'template://makefile/rust/cli','parameters':{'has_tests':'x'}}");
     assert_fails(s, "-32002",
                  "Parameter validation failed: project_name - required parameter missing\\n"
                  "Parameter 'has_tests' must be of type boolean, not string");
-    assert_at(s,
-              tells_in_results(s) ? "/result/structuredContent/error/data/errors/1/parameter"
-                                  : "/error/data/errors/1/parameter",
-              "\"has_tests\"");
-    tool(s, "scaffold_project",
-         "{'toolchain':'rust','templates':['makefile'],'parameters':{'project_name':'p'},"
-         "'write_to':'../x'}");
-    assert_true(has(s, "/error") || span_equals(at(s, "/result/isError"), SPAN("true")));
-    ask(s, "prompts/get",
+    mcp_session_assert_at(s,
+                          mcp_session_tells_in_results(s)
+                              ? "/result/structuredContent/error/data/errors/1/parameter"
+                              : "/error/data/errors/1/parameter",
+                          "\"has_tests\"");
+    mcp_session_tool(
+        s, "scaffold_project",
+        "{'toolchain':'rust','templates':['makefile'],'parameters':{'project_name':'p'},"
+        "'write_to':'../x'}");
+    assert_true(mcp_session_has(s, "/error") ||
+                span_equals(mcp_session_at(s, "/result/isError"), SPAN("true")));
+    mcp_session_ask(
+        s, "prompts/get",
         "'name':'scaffold-rust-project','arguments':{'project_name':'demo','has_tests':'maybe'}");
-    assert_at(s, "/error/code", "-32602");
-    assert_true(span_starts_with(at(s, "/error/message"), SPAN("\"Parameter 'has_tests' ")));
-    ask(s, "resources/read", "'uri':'template://%2e%2e/etc/passwd'");
-    assert_at(s, "/error/code", is_modern(s) ? "-32602" : "-32001");
-    assert_at(s, "/error/data/uri", "\"template://%2e%2e/etc/passwd\"");
-    assert_at(s, "/error/message", "\"Invalid template URI: template://%2e%2e/etc/passwd\"");
-    ask(s, "resources/read", "'uri':'template://../../etc/passwd'");
-    assert_at(s, "/error/message", "\"Invalid template URI: template://../../etc/passwd\"");
-    ask(s, "resources/read", "'uri':'template://makefile/rust/clu'");
-    assert_at(s, "/error/code", is_modern(s) ? "-32602" : "-32000");
-    assert_at(s, "/error/data/nearest", "\"template://makefile/rust/cli\"");
+    mcp_session_assert_at(s, "/error/code", "-32602");
+    assert_true(
+        span_starts_with(mcp_session_at(s, "/error/message"), SPAN("\"Parameter 'has_tests' ")));
+    mcp_session_ask(s, "resources/read", "'uri':'template://%2e%2e/etc/passwd'");
+    mcp_session_assert_at(s, "/error/code", mcp_session_is_modern(s) ? "-32602" : "-32001");
+    mcp_session_assert_at(s, "/error/data/uri", "\"template://%2e%2e/etc/passwd\"");
+    mcp_session_assert_at(s, "/error/message",
+                          "\"Invalid template URI: template://%2e%2e/etc/passwd\"");
+    mcp_session_ask(s, "resources/read", "'uri':'template://../../etc/passwd'");
+    mcp_session_assert_at(s, "/error/message",
+                          "\"Invalid template URI: template://../../etc/passwd\"");
+    mcp_session_ask(s, "resources/read", "'uri':'template://makefile/rust/clu'");
+    mcp_session_assert_at(s, "/error/code", mcp_session_is_modern(s) ? "-32602" : "-32000");
+    mcp_session_assert_at(s, "/error/data/nearest", "\"template://makefile/rust/cli\"");
 }
 
 static void errors_have_the_form_of_the_revision(void **state)
 {
-    Session *s = *state;
+    McpSession *s = *state;
 
     for (size_t i = 0; i < TW_ARRAY_SIZE(revisions); i++) {
         open_session(s, revisions[i], NULL);
@@ -320,12 +254,12 @@ static void errors_have_the_form_of_the_revision(void **state)
 /* A tool's name as a method gives the report alone. */
 static void a_tool_can_be_called_as_a_method(void **state)
 {
-    Session *s = *state;
+    McpSession *s = *state;
 
     open_session(s, "2024-11-05", NULL);
-    ask(s, "list_templates", "'toolchain':'rust','category':'makefile'");
-    assert_at(s, "/result/count", "1");
-    assert_at(s, "/result/templates/0/uri", "\"template://makefile/rust/cli\"");
+    mcp_session_ask(s, "list_templates", "'toolchain':'rust','category':'makefile'");
+    mcp_session_assert_at(s, "/result/count", "1");
+    mcp_session_assert_at(s, "/result/templates/0/uri", "\"template://makefile/rust/cli\"");
     close_session(s);
 }
 
@@ -333,41 +267,47 @@ static void a_tool_can_be_called_as_a_method(void **state)
 
 static void the_faults_of_the_original_are_absent(void **state)
 {
-    Session *s = *state;
+    McpSession *s = *state;
 
     open_session(s, "2025-11-25", NULL);
     /* 8: defaults */
-    tool(s, "generate_template",
-         "{'resource_uri':'template://makefile/deno/cli','parameters':{'project_name':'p'}}");
+    mcp_session_tool(
+        s, "generate_template",
+        "{'resource_uri':'template://makefile/deno/cli','parameters':{'project_name':'p'}}");
     assert_non_null(strstr(s->line, "main.ts"));
     assert_non_null(strstr(s->line, "--allow-read"));
     /* 9: what is declared is printed */
-    tool(s, "generate_template",
-         "{'resource_uri':'template://readme/python-uv/cli','parameters':{'project_name':'p',"
-         "'author_name':'Ada'}}");
+    mcp_session_tool(
+        s, "generate_template",
+        "{'resource_uri':'template://readme/python-uv/cli','parameters':{'project_name':'p',"
+        "'author_name':'Ada'}}");
     assert_non_null(strstr(s->line, "Ada"));
     /* 10: no HTML */
-    tool(s, "generate_template",
-         "{'resource_uri':'template://readme/rust/cli','parameters':{'project_name':'p',"
-         "'description':'a & b <c> d=e'}}");
+    mcp_session_tool(
+        s, "generate_template",
+        "{'resource_uri':'template://readme/rust/cli','parameters':{'project_name':'p',"
+        "'description':'a & b <c> d=e'}}");
     assert_non_null(strstr(s->line, "a & b <c> d=e"));
     assert_null(strstr(s->line, "&amp;"));
     /* 11: types, unknown keys, elements, names */
-    tool(s, "generate_template",
-         "{'resource_uri':'template://makefile/rust/cli','parameters':{'project_name':'../x',"
-         "'has_tests':'no','features':[5],'none':1}}");
-    assert_at(s, "/result/structuredContent/error/data/errors/0/parameter", "\"project_name\"");
+    mcp_session_tool(
+        s, "generate_template",
+        "{'resource_uri':'template://makefile/rust/cli','parameters':{'project_name':'../x',"
+        "'has_tests':'no','features':[5],'none':1}}");
+    mcp_session_assert_at(s, "/result/structuredContent/error/data/errors/0/parameter",
+                          "\"project_name\"");
     assert_non_null(strstr(s->line, "\"has_tests\""));
     assert_non_null(strstr(s->line, "\"features[0]\""));
     assert_non_null(strstr(s->line, "Unknown parameter: none"));
     /* 14: order */
-    tool(s, "search_templates", "{'query':'','limit':3}");
-    assert_true(has(s, "/result/structuredContent/templates/2"));
+    mcp_session_tool(s, "search_templates", "{'query':'','limit':3}");
+    assert_true(mcp_session_has(s, "/result/structuredContent/templates/2"));
     {
-        char *first = strdup(at(s, "/result").p);
+        char *first = strdup(mcp_session_at(s, "/result").p);
 
-        tool(s, "search_templates", "{'query':'','limit':3}");
-        assert_true(span_equals(at(s, "/result"), span_make(first, at(s, "/result").n)));
+        mcp_session_tool(s, "search_templates", "{'query':'','limit':3}");
+        assert_true(span_equals(mcp_session_at(s, "/result"),
+                                span_make(first, mcp_session_at(s, "/result").n)));
         free(first);
     }
     close_session(s);
@@ -375,7 +315,7 @@ static void the_faults_of_the_original_are_absent(void **state)
 
 /* ---- files ---- */
 
-static bool exists(const Session *s, const char *path)
+static bool exists(const McpSession *s, const char *path)
 {
     char full[256];
     struct stat info;
@@ -384,7 +324,7 @@ static bool exists(const Session *s, const char *path)
     return lstat(full, &info) == 0;
 }
 
-static void put(const Session *s, const char *path, const char *text)
+static void put(const McpSession *s, const char *path, const char *text)
 {
     char full[256];
     FILE *f;
@@ -396,7 +336,7 @@ static void put(const Session *s, const char *path, const char *text)
     assert_int_equal(fclose(f), 0);
 }
 
-static void make_folder(const Session *s, const char *path)
+static void make_folder(const McpSession *s, const char *path)
 {
     char full[256];
 
@@ -404,7 +344,7 @@ static void make_folder(const Session *s, const char *path)
     assert_int_equal(mkdir(full, 0700), 0);
 }
 
-static void link_to(const Session *s, const char *target, const char *path)
+static void link_to(const McpSession *s, const char *target, const char *path)
 {
     char full[256];
 
@@ -418,7 +358,7 @@ static void link_to(const Session *s, const char *target, const char *path)
 
 static void files_are_written_and_links_lead_nowhere(void **state)
 {
-    Session *s = *state;
+    McpSession *s = *state;
 
     make_folder(s, "outside");
     put(s, "outside/secret", "secret");
@@ -427,18 +367,18 @@ static void files_are_written_and_links_lead_nowhere(void **state)
     link_to(s, "../../outside/secret", "root/trap/Makefile");
     link_to(s, "../../outside/new", "root/trap/.gitignore");
     open_session(s, "2025-11-25", NULL);
-    tool(s, "scaffold_project", SCAFFOLD("app", ",'dry_run':true"));
-    assert_at(s, "/result/structuredContent/files/0/state", "\"new\"");
+    mcp_session_tool(s, "scaffold_project", SCAFFOLD("app", ",'dry_run':true"));
+    mcp_session_assert_at(s, "/result/structuredContent/files/0/state", "\"new\"");
     assert_false(exists(s, "root/app"));
-    tool(s, "scaffold_project", SCAFFOLD("app", ""));
-    assert_at(s, "/result/structuredContent/files/0/written", "true");
+    mcp_session_tool(s, "scaffold_project", SCAFFOLD("app", ""));
+    mcp_session_assert_at(s, "/result/structuredContent/files/0/written", "true");
     assert_true(exists(s, "root/app/Makefile") && exists(s, "root/app/.gitignore"));
-    tool(s, "scaffold_project", SCAFFOLD("link", ",'overwrite':true"));
-    assert_at(s, "/result/isError", "true");
-    tool(s, "scaffold_project", SCAFFOLD("link/sub", ""));
-    assert_at(s, "/result/isError", "true");
-    tool(s, "scaffold_project", SCAFFOLD("trap", ",'overwrite':true"));
-    assert_at(s, "/result/isError", "true");
+    mcp_session_tool(s, "scaffold_project", SCAFFOLD("link", ",'overwrite':true"));
+    mcp_session_assert_at(s, "/result/isError", "true");
+    mcp_session_tool(s, "scaffold_project", SCAFFOLD("link/sub", ""));
+    mcp_session_assert_at(s, "/result/isError", "true");
+    mcp_session_tool(s, "scaffold_project", SCAFFOLD("trap", ",'overwrite':true"));
+    mcp_session_assert_at(s, "/result/isError", "true");
     close_session(s);
     assert_false(exists(s, "outside/Makefile"));
     assert_false(exists(s, "outside/sub"));
@@ -447,7 +387,7 @@ static void files_are_written_and_links_lead_nowhere(void **state)
 
 static void own_templates_are_offered(void **state)
 {
-    Session *s = *state;
+    McpSession *s = *state;
     char folder[128];
 
     make_folder(s, "own");
@@ -458,11 +398,13 @@ static void own_templates_are_offered(void **state)
     put(s, "own/notes.hbs", "Notes of {{upper project_name}}");
     (void)snprintf(folder, sizeof(folder), "%s/own", s->folder);
     open_session(s, "2025-11-25", folder);
-    tool(s, "generate_template",
-         "{'resource_uri':'template://notes/mine/plain','parameters':{'project_name':'x'}}");
-    assert_at(s, "/result/content/0/text", "\"Notes of X\"");
-    ask(s, "prompts/get", "'name':'scaffold-mine-project','arguments':{'project_name':'x'}");
-    assert_true(has(s, "/result/messages/0/content/text"));
+    mcp_session_tool(
+        s, "generate_template",
+        "{'resource_uri':'template://notes/mine/plain','parameters':{'project_name':'x'}}");
+    mcp_session_assert_at(s, "/result/content/0/text", "\"Notes of X\"");
+    mcp_session_ask(s, "prompts/get",
+                    "'name':'scaffold-mine-project','arguments':{'project_name':'x'}");
+    assert_true(mcp_session_has(s, "/result/messages/0/content/text"));
     close_session(s);
 }
 
@@ -484,15 +426,15 @@ static void folders_that_are_not_there_are_a_wrong_use(void **state)
 static void without_the_toolkit_there_are_no_template_tools(void **state)
 {
     static const char *const arguments[] = {"serve", "--no-toolkit", "--diagnostics", NULL};
-    Session *s = *state;
+    McpSession *s = *state;
 
     s->revision = "2025-11-25";
     peer_open(&s->peer, program, arguments);
-    ask(s, "tools/list", "");
-    assert_at(s, "/result/tools/0/name", "\"echo\"");
-    assert_false(has(s, "/result/tools/3"));
-    ask(s, "resources/list", "");
-    assert_at(s, "/error/code", "-32601");
+    mcp_session_ask(s, "tools/list", "");
+    mcp_session_assert_at(s, "/result/tools/0/name", "\"echo\"");
+    assert_false(mcp_session_has(s, "/result/tools/3"));
+    mcp_session_ask(s, "resources/list", "");
+    mcp_session_assert_at(s, "/error/code", "-32601");
     close_session(s);
 }
 
