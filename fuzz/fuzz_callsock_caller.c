@@ -104,7 +104,7 @@ static void finish(Call *call, const CallResult *result)
     }
 }
 
-static const CallDoor door = {finish, NULL, NULL};
+static const CallDoor door = {.finish = finish};
 
 static void submit(Owner *owner, bool leads)
 {

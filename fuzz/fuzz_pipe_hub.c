@@ -184,7 +184,7 @@ static void finish(Call *call, const CallResult *result)
     }
 }
 
-static const CallDoor door = {finish, NULL, NULL};
+static const CallDoor door = {.finish = finish};
 
 /* uri: one to be read; empty: a tool is called. */
 static void submit(Owner *owner, bool leads, Span uri)

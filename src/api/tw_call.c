@@ -9,9 +9,15 @@
 #include "base/limits.h"
 #include "json/writer.h"
 
+typedef enum ApiRecordKind {
+    API_RECORD_PROGRESS,
+    API_RECORD_LOG,
+    API_RECORD_DETACH,
+} ApiRecordKind;
+
 /* A record in the outbox; its words follow it. */
 typedef struct ApiRecord {
-    bool is_log;
+    ApiRecordKind kind;
     CallLogLevel level;
     double progress;
     double total;
@@ -213,7 +219,8 @@ static void call_cancel(void *context, Call *from)
     }
 }
 
-const CallProvider api_call_provider = {.start = call_start, .cancel = call_cancel};
+const CallProvider api_call_provider = {
+    .name = "library", .start = call_start, .cancel = call_cancel};
 
 /* ---- later ---- */
 
@@ -295,16 +302,22 @@ int tw_call_on_cancel(TwCall *call, TwCancelFn fn, void *user)
     return 0;
 }
 
-/* ---- progress and log ---- */
+/* ---- progress, log, and letting the asker go ---- */
 
 static void call_send_record(TwCall *call, const ApiRecord *record, Span first, Span second)
 {
-    if (record->is_log) {
-        call_log(call->call, record->level, first, second);
-    } else {
+    switch (record->kind) {
+    case API_RECORD_PROGRESS:
         call_report(call->call, &(CallProgress){.progress = record->progress,
                                                 .total = record->total,
                                                 .message = first});
+        break;
+    case API_RECORD_LOG:
+        call_log(call->call, record->level, first, second);
+        break;
+    case API_RECORD_DETACH:
+        call_detach(call->call);
+        break;
     }
 }
 
@@ -400,13 +413,25 @@ int tw_call_progress(TwCall *call, double progress, double total, const char *me
     return r;
 }
 
+int tw_call_detach(TwCall *call)
+{
+    int r;
+
+    pthread_mutex_lock(&call->lock);
+    r = call_send(call, &(ApiRecord){.kind = API_RECORD_DETACH}, SPAN_NULL, SPAN_NULL);
+    pthread_mutex_unlock(&call->lock);
+    return r;
+}
+
 /* What stands in call->scratch is the record's data. Lock held. */
 static int call_send_log(TwCall *call, TwLogLevel level, const char *logger)
 {
     Span name = api_span(logger);
     Span data = bytes_span(&call->scratch);
-    ApiRecord record = {
-        .is_log = true, .level = (CallLogLevel)level, .n_first = name.n, .n_second = data.n};
+    ApiRecord record = {.kind = API_RECORD_LOG,
+                        .level = (CallLogLevel)level,
+                        .n_first = name.n,
+                        .n_second = data.n};
 
     return call_send(call, &record, name, data);
 }

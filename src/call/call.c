@@ -81,6 +81,13 @@ void call_log(Call *call, CallLogLevel level, Span logger, Span data)
     }
 }
 
+void call_detach(Call *call)
+{
+    if (call->door->detach != NULL) {
+        call->door->detach(call);
+    }
+}
+
 bool call_input(const Call *call, Span key, JsonValue *ret)
 {
     return call->inputs.node != NULL && json_get(call->inputs, key, ret);

@@ -82,6 +82,12 @@ typedef struct CallVariable {
     Span value;
 } CallVariable;
 
+/* Who asks, for those who watch. The door's; outlives its calls. */
+typedef struct CallAsker {
+    const char *dialect; /* "mcp", "callsock", … */
+    const char *who;     /* what is known of it: "stdio", "127.0.0.1:51234 alice"; text */
+} CallAsker;
+
 /* How the call reaches the one who asked. Implemented by dialects. */
 typedef struct CallDoor {
     /* The end of one dispatch; borrows result until return. The call is the door's again. */
@@ -89,6 +95,8 @@ typedef struct CallDoor {
     void (*progress)(Call *call, const CallProgress *progress);
     /* data: one JSON value; logger: text, may be empty. Only called if the level passes. */
     void (*log)(Call *call, CallLogLevel level, Span logger, Span data);
+    /* The asker may be let go, to come back for the answer. May be NULL. */
+    void (*detach)(Call *call);
 } CallDoor;
 
 /* How it reaches the router. Implemented there, used through the functions below. */
@@ -99,6 +107,7 @@ typedef struct CallHost {
 
 /* Whoever has the tool, resource or prompt. */
 typedef struct CallProvider {
+    const char *name; /* of its sort, for those who watch: "exec" */
     /* Begins the work and ends it with call_finish, before it returns or later. */
     void (*start)(void *context, Call *call);
     /* The call is over for its asker (cancelled, deadline, disconnect): stop the work, forget the
@@ -118,6 +127,7 @@ typedef struct CallProvider {
 struct Call {
     /* The asker's part, set by the door. */
     const CallDoor *door;
+    const CallAsker *asker; /* may be NULL */
     CallVerb verb;
     Span target;         /* decoded */
     JsonValue arguments; /* an object; node NULL if none. Borrowed, as target, completion, inputs
@@ -148,6 +158,9 @@ struct Call {
     int64_t deadline_ms;      /* moves with progress */
     int64_t hard_deadline_ms; /* does not */
     double last_progress;
+    uint64_t began_ns;  /* the watch's, as the two that follow */
+    size_t asked_bytes; /* of arguments and answers: the call may forget them before it ends */
+    Span asked_text;    /* what a record keeps of them; in kept_arena */
     bool *ret_finished; /* set by the router while start runs */
     bool running;
 
@@ -183,6 +196,10 @@ void call_report(Call *call, const CallProgress *progress);
 
 /* Sends a log record to the asker if its level passes. */
 void call_log(Call *call, CallLogLevel level, Span logger, Span data);
+
+/* The work will take long, and the asker need not hold its connection until it is done: where its
+ * door knows a way, the asker is told to come back. Nothing else changes. */
+void call_detach(Call *call);
 
 /* The answer to an ask of that key; false if there is none yet. */
 bool call_input(const Call *call, Span key, JsonValue *ret);

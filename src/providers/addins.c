@@ -102,8 +102,9 @@ static bool addins_word(void *context, const CallResult *error, CallResult *ret)
 }
 
 static const CallProvider addins_tools = {
-    .start = addins_start, .cancel = addins_cancel, .word = addins_word};
-static const CallProvider addins_resources = {.start = addins_start, .cancel = addins_cancel};
+    .name = "addin", .start = addins_start, .cancel = addins_cancel, .word = addins_word};
+static const CallProvider addins_resources = {
+    .name = "addin", .start = addins_start, .cancel = addins_cancel};
 
 /* ---- events ---- */
 

@@ -173,9 +173,12 @@ static void fail_start(void *context, Call *call)
 
 /* ---- the table ---- */
 
-static const CallProvider echo_provider = {.start = echo_start, .cancel = NULL};
-static const CallProvider sleep_provider = {.start = sleep_start, .cancel = sleep_cancel};
-static const CallProvider fail_provider = {.start = fail_start, .cancel = NULL};
+static const CallProvider echo_provider = {
+    .name = "diagnostics", .start = echo_start, .cancel = NULL};
+static const CallProvider sleep_provider = {
+    .name = "diagnostics", .start = sleep_start, .cancel = sleep_cancel};
+static const CallProvider fail_provider = {
+    .name = "diagnostics", .start = fail_start, .cancel = NULL};
 
 #define DIAGNOSTICS_TEXT_OF(number) #number
 #define DIAGNOSTICS_TEXT(number)    DIAGNOSTICS_TEXT_OF(number)

@@ -274,7 +274,8 @@ static void exec_cancel(void *context, Call *call)
     exec_run_end(run);
 }
 
-static const CallProvider exec_call_provider = {.start = exec_start, .cancel = exec_cancel};
+static const CallProvider exec_call_provider = {
+    .name = "exec", .start = exec_start, .cancel = exec_cancel};
 
 static void exec_release_memory(ExecProvider *provider)
 {
@@ -296,31 +297,18 @@ static void exec_on_release(void *context)
     }
 }
 
-static int exec_add_tool(ExecProvider *provider, size_t index, Diag *reterr_diag)
+static int exec_add_entry(ExecProvider *provider, size_t index, Diag *reterr_diag)
 {
-    ExecTool *tool = &provider->tools[index];
     const ToolsFileTool *spec = &provider->file.tools[index];
     RouterSpec entry = {.kind = ROUTER_TOOL,
                         .json = spec->json,
                         .provider = &exec_call_provider,
-                        .context = tool,
+                        .context = &provider->tools[index],
                         .timeout_ms = spec->timeout_ms,
                         .release = exec_on_release};
-    char field[DIAG_FIELD_SIZE];
     Diag why = DIAG_NULL;
-    int r;
+    int r = router_add(provider->router, &entry, &why);
 
-    *tool = (ExecTool){.provider = provider, .spec = spec};
-    if (spec->command == NULL) {
-        (void)snprintf(field, sizeof(field), "[%zu].command", index);
-        return tools_file_blame(&provider->file, spec->offset, field, "is missing", reterr_diag);
-    }
-    r = exec_env_make(&tool->environment, &provider->file.arena, spec->variables,
-                      spec->n_variables);
-    if (r != 0) {
-        return err_pass(r);
-    }
-    r = router_add(provider->router, &entry, &why);
     if (r < 0) {
         return err_pass(r);
     }
@@ -330,6 +318,23 @@ static int exec_add_tool(ExecProvider *provider, size_t index, Diag *reterr_diag
     provider->n_added++;
     provider->n_entries++;
     return 0;
+}
+
+static int exec_add_tool(ExecProvider *provider, size_t index, Diag *reterr_diag)
+{
+    ExecTool *tool = &provider->tools[index];
+    const ToolsFileTool *spec = &provider->file.tools[index];
+    char field[DIAG_FIELD_SIZE];
+    int r;
+
+    *tool = (ExecTool){.provider = provider, .spec = spec};
+    if (spec->command == NULL) {
+        (void)snprintf(field, sizeof(field), "[%zu].command", index);
+        return tools_file_blame(&provider->file, spec->offset, field, "is missing", reterr_diag);
+    }
+    r = exec_env_make(&tool->environment, &provider->file.arena, spec->variables,
+                      spec->n_variables);
+    return r != 0 ? err_pass(r) : exec_add_entry(provider, index, reterr_diag);
 }
 
 /* An empty provider, with its limits. */
@@ -392,6 +397,36 @@ int exec_provider_load(ExecProvider **ret, const ExecProviderConfig *config, Dia
     return 0;
 }
 
+void exec_provider_withdraw(ExecProvider *provider)
+{
+    router_batch_begin(provider->router);
+    for (size_t i = 0; i < provider->n_added; i++) {
+        (void)router_remove(provider->router, ROUTER_TOOL, provider->file.tools[i].name);
+    }
+    provider->n_added = 0;
+    router_batch_end(provider->router);
+}
+
+int exec_provider_offer(ExecProvider *provider)
+{
+    int r = 0;
+
+    router_batch_begin(provider->router);
+    while (r == 0 && provider->n_added < provider->file.n_tools) {
+        r = exec_add_entry(provider, provider->n_added, NULL);
+    }
+    if (r != 0) {
+        exec_provider_withdraw(provider);
+    }
+    router_batch_end(provider->router);
+    return r > 0 ? EXEC_PROVIDER_E_MALFORMED : err_pass(r);
+}
+
+bool exec_provider_is_busy(const ExecProvider *provider)
+{
+    return provider->busy != NULL;
+}
+
 ExecProvider *exec_provider_free(ExecProvider *provider)
 {
     ExecRun *run;
@@ -400,11 +435,7 @@ ExecProvider *exec_provider_free(ExecProvider *provider)
         return NULL;
     }
     /* Removed first: the end of a call must not lead to the start of another. */
-    router_batch_begin(provider->router);
-    for (size_t i = 0; i < provider->n_added; i++) {
-        (void)router_remove(provider->router, ROUTER_TOOL, provider->file.tools[i].name);
-    }
-    router_batch_end(provider->router);
+    exec_provider_withdraw(provider);
     while ((run = provider->busy) != NULL) {
         Call *call = exec_run_link(run)->call;
 

@@ -18,6 +18,7 @@
 #include "io/loop.h"
 #include "router/router.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum {
@@ -45,5 +46,13 @@ int exec_provider_load(ExecProvider **ret, const ExecProviderConfig *config, Dia
 /* Removes the tools, ends their calls (unavailable) and kills their commands. Before the router's
  * and the loop's. */
 ExecProvider *exec_provider_free(ExecProvider *provider);
+
+/* Takes the tools out of the router, for another provider to have the names; calls that run go on.
+ * offer puts them back: 0, -ENOMEM, EXEC_PROVIDER_E_MALFORMED (a name is taken; then none is). */
+void exec_provider_withdraw(ExecProvider *provider);
+int exec_provider_offer(ExecProvider *provider);
+
+/* Is a call of its tools on the way? */
+bool exec_provider_is_busy(const ExecProvider *provider);
 
 size_t exec_provider_count(const ExecProvider *provider);

@@ -289,7 +289,8 @@ static void parent_cancel(void *context, Call *call)
     parent_settle(provider);
 }
 
-static const CallProvider parent_call_provider = {.start = parent_start, .cancel = parent_cancel};
+static const CallProvider parent_call_provider = {
+    .name = "parent", .start = parent_start, .cancel = parent_cancel};
 
 /* ---- life ---- */
 

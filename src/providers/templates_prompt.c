@@ -402,4 +402,4 @@ static void prompt_start(void *context, Call *call)
     }
 }
 
-const CallProvider templates_prompt_provider = {.start = prompt_start};
+const CallProvider templates_prompt_provider = {.name = "templates", .start = prompt_start};

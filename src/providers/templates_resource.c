@@ -111,4 +111,4 @@ static void resource_start(void *context, Call *call)
     }
 }
 
-const CallProvider templates_resource_provider = {.start = resource_start};
+const CallProvider templates_resource_provider = {.name = "templates", .start = resource_start};

@@ -75,7 +75,7 @@ static void templates_search_start(void *context, Call *call)
 
 const TemplatesTool templates_tools[TEMPLATES_N_TOOLS] = {
     {SPAN_INIT("generate_template"),
-     {.start = templates_generate_start},
+     {.name = "templates", .start = templates_generate_start},
      SPAN_INIT(
          "{\"name\":\"generate_template\",\"title\":\"Generate a file\",\"description\":"
          "\"Generate a template from a URI\",\"inputSchema\":{\"type\":\"object\",\"properties\""
@@ -93,7 +93,7 @@ const TemplatesTool templates_tools[TEMPLATES_N_TOOLS] = {
          "\"size\",\"executable\",\"mime_type\",\"template_uri\",\"toolchain\"]},{\"required\":["
          "\"error\"]}]}")},
     {SPAN_INIT("list_templates"),
-     {.start = templates_list_start},
+     {.name = "templates", .start = templates_list_start},
      SPAN_INIT(
          "{\"name\":\"list_templates\",\"title\":\"List templates\",\"description\":\"List "
          "available templates with optional filtering; each with the schema of its parameters\","
@@ -109,7 +109,7 @@ const TemplatesTool templates_tools[TEMPLATES_N_TOOLS] = {
          "},\"anyOf\":[{\"required\":[\"templates\",\"count\",\"total\"]},{\"required\":["
          "\"error\"]}]}")},
     {SPAN_INIT("validate_template"),
-     {.start = templates_validate_start},
+     {.name = "templates", .start = templates_validate_start},
      SPAN_INIT(
          "{\"name\":\"validate_template\",\"title\":\"Validate parameters\",\"description\":"
          "\"Validate template parameters without generation: every error at once, the defaults "
@@ -128,7 +128,7 @@ const TemplatesTool templates_tools[TEMPLATES_N_TOOLS] = {
          "\"validation_errors\",\"defaults\",\"variables\",\"template_uri\"]},{\"required\":["
          "\"error\"]}]}")},
     {SPAN_INIT("scaffold_project"),
-     {.start = templates_scaffold_start},
+     {.name = "templates", .start = templates_scaffold_start},
      SPAN_INIT(
          "{\"name\":\"scaffold_project\",\"title\":\"Scaffold a project\",\"description\":"
          "\"Generate multiple templates for project scaffolding. Gives the files back; with "
@@ -173,7 +173,7 @@ const TemplatesTool templates_tools[TEMPLATES_N_TOOLS] = {
          "},{"
          "\"required\":[\"error\"]}]}")},
     {SPAN_INIT("search_templates"),
-     {.start = templates_search_start},
+     {.name = "templates", .start = templates_search_start},
      SPAN_INIT(
          "{\"name\":\"search_templates\",\"title\":\"Search templates\",\"description\":"
          "\"Search templates by query string; best first\",\"inputSchema\":{\"type\":\"object\","

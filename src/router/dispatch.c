@@ -53,7 +53,8 @@ static void router_dispatch_tool(Router *router, Call *call)
         }
     }
     router_start_checked(router, call, entry,
-                         router_faults_tool(&router->faults, entry->input, call->arguments));
+                         router_faults_tool(&router->faults, entry->input,
+                                            router_entry_description(entry), call->arguments));
 }
 
 static void router_dispatch_prompt(Router *router, Call *call)
@@ -303,6 +304,9 @@ void router_dispatch(Router *router, RouterQuota *quota, Call *call)
     call->router = router;
     call->running = true;
     call->took_arguments = false;
+    if (router->watch != NULL) {
+        router->watch->began(router->watch->context, call);
+    }
     if (!router_admit(router, quota, call)) {
         return;
     }
@@ -341,6 +345,19 @@ void router_dispatch(Router *router, RouterQuota *quota, Call *call)
         break;
     }
     router_end_error(call, CALL_ERROR_INTERNAL);
+}
+
+Span router_tool_description(Router *router, Span name)
+{
+    RouterEntry *entry = router_find_tool(router, name);
+    int r;
+
+    if (entry == NULL) {
+        return SPAN_NULL;
+    }
+    r = router_entry_describe(entry, &router->scratch);
+    arena_reset(&router->scratch, 0);
+    return r == 0 ? json_span(router_entry_description(entry)) : SPAN_NULL;
 }
 
 JsonValue router_call_description(const Call *call)

@@ -4,12 +4,16 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/text.h"
 #include "json/writer.h"
 
 /* What is said about one call. A path may be as long as the keys that a peer makes up; a sentence
  * of this length is more than anybody reads, and 32 of them fit. */
 #define FAULTS_MESSAGE_BYTES ((size_t)4096)
 #define FAULTS_DATA_BYTES    ((size_t)64 * 1024)
+
+/* Arguments of a tool among which a misspelt one is looked for. */
+#define FAULTS_MAX_NAMES ((size_t)256)
 
 static const JsonNode empty_object = {.start = 0, .size = 2, .skip = 1, .tag = JSON_OBJECT};
 
@@ -119,8 +123,87 @@ static int faults_one(RouterFaults *faults, const char *what, Span path, Span me
     return r != 0 ? err_pass(r) : faults_end(faults);
 }
 
+/* ---- the nearest name ---- */
+
+/* The members of an object as names. Gives *ret, in the scratch arena; longer ones than anybody
+ * types, and more than a schema should have, are left out. */
+static int faults_names(RouterFaults *faults, JsonValue object, const char ***ret, size_t *ret_n)
+{
+    size_t n = json_count(object) < FAULTS_MAX_NAMES ? json_count(object) : FAULTS_MAX_NAMES;
+    const char **names = arena_alloc_array(&faults->scratch, n + 1, sizeof(*names));
+    JsonIter it = json_iter(object);
+
+    if (names == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    for (*ret_n = 0; *ret_n < n && json_iter_next(&it); (*ret_n)++) {
+        Span name;
+        int r = json_string(it.key, &faults->scratch, &name);
+
+        name = r == 0 ? arena_copy(&faults->scratch, name) : SPAN_NULL;
+        if (name.p == NULL) {
+            return r != 0 ? err_fold(r) : err_raise(-ENOMEM);
+        }
+        names[*ret_n] = name.p;
+    }
+    *ret = names;
+    return 0;
+}
+
+/* An argument that is unknown: "unknown property; did you mean \"limit\"?" in scratch, if there is
+ * one like it. */
+static int faults_nearest(RouterFaults *faults, JsonValue description, const SchemaError *error,
+                          Span *ret_message)
+{
+    JsonValue properties;
+    const char **names = NULL;
+    const char *nearest;
+    size_t n = 0;
+    Span name = error->instance_path;
+    CLEANUP(bytes_deinit) Bytes words = BYTES_NULL;
+    int r;
+
+    if (!span_equals(error->schema_path, SPAN("#/additionalProperties")) || name.n < 2 ||
+        json_pointer(description, SPAN("/inputSchema/properties"), &properties) != 0 ||
+        json_kind(properties) != JSON_OBJECT) {
+        return 0;
+    }
+    r = faults_names(faults, properties, &names, &n);
+    if (r != 0) {
+        return err_pass(r);
+    }
+    nearest = text_nearest(span_make(name.p + 1, name.n - 1), names, n);
+    if (nearest == NULL) {
+        return 0;
+    }
+    bytes_init(&words, FAULTS_MESSAGE_BYTES);
+    r = bytes_append_span(&words, error->message);
+    r = r != 0 ? r : bytes_append_format(&words, "; did you mean \"%s\"?", nearest);
+    if (r == 0) {
+        *ret_message = arena_copy(&faults->scratch, bytes_span(&words));
+        r = ret_message->p == NULL ? err_raise(-ENOMEM) : 0;
+    }
+    return r > 0 ? 0 : err_pass(r);
+}
+
+/* Without a description (its node is NULL) the scratch arena is the value's. */
+static int faults_add_error(RouterFaults *faults, const char *what, JsonValue description,
+                            const SchemaError *error)
+{
+    Span message = error->message;
+    int r;
+
+    if (description.node == NULL) {
+        return err_pass(faults_add(faults, what, error->instance_path, message));
+    }
+    r = faults_nearest(faults, description, error, &message);
+    r = r != 0 ? r : faults_add(faults, what, error->instance_path, message);
+    arena_reset(&faults->scratch, 0);
+    return err_pass(r);
+}
+
 static int faults_validate(RouterFaults *faults, const Schema *schema, const char *what,
-                           JsonValue value)
+                           JsonValue description, JsonValue value)
 {
     int r = schema_validate(schema, faults->check, value);
 
@@ -137,7 +220,7 @@ static int faults_validate(RouterFaults *faults, const Schema *schema, const cha
     for (size_t i = 0; i < schema_check_n_errors(faults->check); i++) {
         SchemaError error = schema_check_error(faults->check, i);
 
-        r = faults_add(faults, what, error.instance_path, error.message);
+        r = faults_add_error(faults, what, description, &error);
         if (r != 0) {
             return err_pass(r);
         }
@@ -145,13 +228,14 @@ static int faults_validate(RouterFaults *faults, const Schema *schema, const cha
     return faults_end(faults);
 }
 
-int router_faults_tool(RouterFaults *faults, const Schema *schema, JsonValue arguments)
+int router_faults_tool(RouterFaults *faults, const Schema *schema, JsonValue description,
+                       JsonValue arguments)
 {
     faults_clear(faults);
     if (arguments.node == NULL) {
         arguments = (JsonValue){"{}", &empty_object};
     }
-    return faults_validate(faults, schema, "arguments", arguments);
+    return faults_validate(faults, schema, "arguments", description, arguments);
 }
 
 /* A member of a prompt's arguments that is no string. */
@@ -257,7 +341,7 @@ int router_faults_structured(RouterFaults *faults, const Schema *schema, Span st
     if (r < 0) {
         return err_pass(r);
     }
-    return faults_validate(faults, schema, "structuredContent", json_root(&doc));
+    return faults_validate(faults, schema, "structuredContent", JSON_VALUE_NULL, json_root(&doc));
 }
 
 CallResult router_faults_result(const RouterFaults *faults, CallError error)

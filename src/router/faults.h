@@ -29,8 +29,11 @@ typedef struct RouterFaults {
 int router_faults_init(RouterFaults *faults);
 void router_faults_deinit(RouterFaults *faults);
 
-/* Arguments of a tool against its schema; node NULL counts as {}. 0, -ENOMEM, FAULTS_E_FOUND. */
-int router_faults_tool(RouterFaults *faults, const Schema *schema, JsonValue arguments);
+/* Arguments of a tool against its schema; node NULL counts as {}. description is the tool's: an
+ * argument that its inputSchema does not know is told with the nearest one that it does. 0,
+ * -ENOMEM, FAULTS_E_FOUND. */
+int router_faults_tool(RouterFaults *faults, const Schema *schema, JsonValue description,
+                       JsonValue arguments);
 
 /* Arguments of a prompt against its list (node NULL: none): an object of strings, with all that
  * are required. 0, -ENOMEM, FAULTS_E_FOUND. */

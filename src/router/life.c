@@ -63,11 +63,15 @@ static void router_unlink(Router *router, Call *call)
  * is an end like any other: a person may think about it for minutes, and must hold up neither a
  * place nor a deadline; the door counts what waits. Gives the entry's reference to the caller, who
  * drops it after the door has read a result that the provider may own. */
-static RouterEntry *router_leave(Call *call)
+static RouterEntry *router_leave(Call *call, const CallResult *result)
 {
+    const RouterWatch *watch = ((const Router *)call->router)->watch;
     RouterEntry *entry = call->entry;
     RouterQuota *quota = call->quota;
 
+    if (watch != NULL) {
+        watch->ended(watch->context, call, result);
+    }
     if (call->ret_finished != NULL) {
         *call->ret_finished = true;
         call->ret_finished = NULL;
@@ -90,7 +94,7 @@ static RouterEntry *router_leave(Call *call)
 /* The call's memory is the door's as soon as its finish is called. */
 void router_end(Call *call, const CallResult *result)
 {
-    RouterEntry *entry = router_leave(call);
+    RouterEntry *entry = router_leave(call, result);
 
     call->door->finish(call, result);
     (void)router_entry_unref(entry);
@@ -238,7 +242,7 @@ void router_cancel(Router *router, Call *call)
     }
     assert(call->router == router && call->provider != NULL);
     router_stop(call);
-    (void)router_entry_unref(router_leave(call));
+    (void)router_entry_unref(router_leave(call, NULL));
 }
 
 /* Stops the work and says that the deadline passed. */
@@ -257,6 +261,21 @@ static void router_expire(Router *router, Call *call)
         late.message = bytes_span(&router->words);
     }
     router_end_worded(call, call->provider, call->provider_context, &late);
+}
+
+void router_set_watch(Router *router, const RouterWatch *watch)
+{
+    router->watch = watch;
+}
+
+const char *router_call_provider(const Call *call)
+{
+    return call->provider != NULL && call->provider->name != NULL ? call->provider->name : "router";
+}
+
+const Call *router_next_running(const Router *router, const Call *after)
+{
+    return after == NULL ? router->first : after->next;
 }
 
 void router_set_clock(Router *router, int64_t (*now_ms)(void *context), void *context)

@@ -18,6 +18,18 @@ static int64_t router_time(int64_t ms)
     return ms < 1 ? 1 : ms > LIMIT_TIME_MS ? LIMIT_TIME_MS : ms;
 }
 
+void router_set_times(Router *router, const RouterLimits *limits)
+{
+    router->call_timeout_ms = LIMIT_CALL_MS;
+    router->call_timeout_max_ms = LIMIT_CALL_MAX_MS;
+    if (limits != NULL && limits->call_timeout_max_ms != 0) {
+        router->call_timeout_max_ms = router_time(limits->call_timeout_max_ms);
+    }
+    if (limits != NULL && limits->call_timeout_ms != 0) {
+        router->call_timeout_ms = router_time(limits->call_timeout_ms);
+    }
+}
+
 int router_new(Router **ret, const RouterLimits *limits, HashSeed seed)
 {
     Router *router = mem_alloc_array(1, sizeof(*router));
@@ -28,16 +40,9 @@ int router_new(Router **ret, const RouterLimits *limits, HashSeed seed)
     }
     *router = (Router){
         .seed = seed,
-        .call_timeout_ms = LIMIT_CALL_MS,
-        .call_timeout_max_ms = LIMIT_CALL_MAX_MS,
         .next_deadline_ms = INT64_MAX,
     };
-    if (limits != NULL && limits->call_timeout_max_ms != 0) {
-        router->call_timeout_max_ms = router_time(limits->call_timeout_max_ms);
-    }
-    if (limits != NULL && limits->call_timeout_ms != 0) {
-        router->call_timeout_ms = router_time(limits->call_timeout_ms);
-    }
+    router_set_times(router, limits);
     for (size_t kind = 0; kind < ROUTER_N_KINDS; kind++) {
         map_init(&router->tables[kind].by_key, seed, LIMIT_ROUTER_ENTRIES);
     }
@@ -287,6 +292,13 @@ void router_fill(Router *router)
 size_t router_count(const Router *router, RouterKind kind)
 {
     return router->tables[kind].n;
+}
+
+const char *router_provider_at(const Router *router, RouterKind kind, size_t i)
+{
+    const char *name = router->tables[kind].entries[i]->provider->name;
+
+    return name != NULL ? name : "router";
 }
 
 bool router_has_completions(const Router *router)

@@ -82,6 +82,9 @@ struct RouterListener {
 /* 0, -ENOMEM. Gives *ret. limits may be NULL. seed: random. */
 int router_new(Router **ret, const RouterLimits *limits, HashSeed seed);
 
+/* Other times for the calls that begin from now on. limits may be NULL: the defaults. */
+void router_set_times(Router *router, const RouterLimits *limits);
+
 /* Ends every running call with CALL_ERROR_CANCELLED first. */
 Router *router_free(Router *router);
 
@@ -144,6 +147,31 @@ void router_cancel(Router *router, Call *call);
  * none. */
 JsonValue router_call_description(const Call *call);
 bool router_call_variable(const Call *call, Span name, Span *ret);
+
+/* The description of a tool, JSON; borrowed until the tool is removed. Empty if there is none, or
+ * no memory to make it. */
+Span router_tool_description(Router *router, Span name);
+
+/* Told of each call as it comes in and as it ends, however that comes: measures, and keeps a record
+ * (app/watch.h). ended: result NULL if the asker took the call back. Both are called while the call
+ * is the router's, and change nothing of it but what is the watch's. */
+typedef struct RouterWatch {
+    void (*began)(void *context, Call *call);
+    void (*ended)(void *context, const Call *call, const CallResult *result);
+    void *context;
+} RouterWatch;
+
+/* Borrowed until it is replaced; NULL: nobody watches. */
+void router_set_watch(Router *router, const RouterWatch *watch);
+
+/* The sort of its provider: "exec"; "router" for what the router answers itself, or refuses. */
+const char *router_call_provider(const Call *call);
+
+/* The sort of the provider of the i-th entry of that kind; i is less than router_count. */
+const char *router_provider_at(const Router *router, RouterKind kind, size_t i);
+
+/* Steps through the calls whose provider has yet to answer: after NULL begins, NULL is the end. */
+const Call *router_next_running(const Router *router, const Call *after);
 
 /* Entries of a page of a list; 0: all. For tests and for lists of thousands. */
 void router_set_page_size(Router *router, size_t n_entries);

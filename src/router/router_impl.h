@@ -41,6 +41,7 @@ struct Router {
     RouterListener *listener_walk; /* the next one to be told; moved when that one leaves */
     unsigned n_batches;            /* open ones */
     unsigned changed;              /* 1 << kind, while one is open */
+    const RouterWatch *watch;      /* or NULL */
     void (*filler)(void *context);
     void *filler_context;
 

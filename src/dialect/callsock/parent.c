@@ -131,7 +131,8 @@ static void parent_log(Call *call, CallLogLevel level, Span logger, Span data)
     (void)data;
 }
 
-static const CallDoor parent_door = {parent_finish, parent_progress, parent_log};
+static const CallDoor parent_door = {
+    .finish = parent_finish, .progress = parent_progress, .log = parent_log};
 
 int callsock_parent_new(CallsockParent **ret, const CallsockParentConfig *config)
 {

@@ -230,7 +230,8 @@ static void addin_log(Call *call, CallLogLevel level, Span logger, Span data)
     (void)data;
 }
 
-static const CallDoor addin_door = {addin_finish, addin_progress, addin_log};
+static const CallDoor addin_door = {
+    .finish = addin_finish, .progress = addin_progress, .log = addin_log};
 
 int pipe_addin_new(PipeAddin **ret, const PipeAddinConfig *config, int64_t now_ms)
 {

@@ -18,6 +18,7 @@ typedef struct Asker {
     double progress;
     size_t n_logged;
     CallLogLevel level;
+    int n_detached;
 } Asker;
 
 static void asker_finish(Call *call, const CallResult *result)
@@ -49,7 +50,7 @@ static void asker_log(Call *call, CallLogLevel level, Span logger, Span data)
     assert_true(span_equals(data, SPAN("\"full\"")));
 }
 
-static const CallDoor door = {asker_finish, asker_progress, asker_log};
+static const CallDoor door = {.finish = asker_finish, .progress = asker_progress, .log = asker_log};
 
 static void asker_init(Asker *asker)
 {
@@ -94,7 +95,7 @@ static void host_stands_between_provider_and_door(void **state)
 {
     /* The same functions serve as a host, so that what passes through can be seen twice. */
     static const CallHost host = {asker_finish, asker_progress};
-    static const CallDoor silent = {NULL, NULL, NULL};
+    static const CallDoor silent = {.finish = NULL};
     Asker asker;
 
     (void)state;
@@ -146,6 +147,28 @@ static void log_passes_from_the_level_asked_for(void **state)
             assert_int_equal(asker.n_logged, level >= wanted && level < CALL_LOG_NONE);
         }
     }
+    call_deinit(&asker.call);
+}
+
+static void asker_detach(Call *call)
+{
+    ((Asker *)call)->n_detached++;
+}
+
+static void an_asker_is_let_go_where_its_door_knows_how(void **state)
+{
+    CallDoor polite = door;
+    Asker asker;
+
+    (void)state;
+    asker_init(&asker);
+    call_detach(&asker.call); /* this one does not, and nothing happens */
+    assert_int_equal(asker.n_detached, 0);
+    polite.detach = asker_detach;
+    asker.call.door = &polite;
+    call_detach(&asker.call);
+    assert_int_equal(asker.n_detached, 1);
+    assert_int_equal(asker.n_finished, 0);
     call_deinit(&asker.call);
 }
 
@@ -378,6 +401,7 @@ int main(void)
         cmocka_unit_test(host_stands_between_provider_and_door),
         cmocka_unit_test(progress_that_does_not_grow_is_dropped),
         cmocka_unit_test(log_passes_from_the_level_asked_for),
+        cmocka_unit_test(an_asker_is_let_go_where_its_door_knows_how),
         cmocka_unit_test(level_names_are_those_of_rfc_5424),
         cmocka_unit_test(input_is_found_by_its_key),
         cmocka_unit_test(kept_arguments_outlive_their_message),

@@ -98,7 +98,7 @@ static void fake_progress(Call *call, const CallProgress *progress)
     }
 }
 
-static const CallDoor fake_door = {fake_finish, fake_progress, NULL};
+static const CallDoor fake_door = {.finish = fake_finish, .progress = fake_progress};
 
 static void asker_init(Asker *asker)
 {
@@ -198,7 +198,8 @@ static void fake_release(void *context)
     provider->n_released++;
 }
 
-static const CallProvider fake_provider = {.start = fake_start, .cancel = fake_cancel};
+static const CallProvider fake_provider = {
+    .name = "fake", .start = fake_start, .cancel = fake_cancel};
 
 static const HashSeed fake_seed = {11, 22};
 

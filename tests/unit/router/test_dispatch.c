@@ -98,6 +98,44 @@ static void wrong_arguments_never_reach_the_provider(void **state)
     world_deinit(&world);
 }
 
+#define STRICT_TOOL                                                                                \
+    "{\"name\":\"strict\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"period_days\":{}" \
+    ","                                                                                            \
+    "\"peri\\u006fd\":{},\"in\":{\"type\":\"object\",\"properties\":{\"deep\":{}},"                \
+    "\"additionalProperties\":false}},\"additionalProperties\":false}}"
+
+static void an_unknown_argument_is_told_with_the_nearest_known_one(void **state)
+{
+    static const char *const cases[][2] = {
+        {"{\"period_day\":1}", "arguments/period_day: unknown property; did you mean "
+                               "\"period_days\"?"},
+        {"{\"perio\":1}", "arguments/perio: unknown property; did you mean \"period\"?"},
+        {"{\"elsewhere\":1}", "arguments/elsewhere: unknown property"},
+        {"{\"\":1}", "arguments/: unknown property"},
+        /* Of what is deeper nothing is known here. */
+        {"{\"in\":{\"period_day\":1}}", "arguments/in/period_day: unknown property"},
+    };
+    World world;
+
+    (void)state;
+    world_init(&world, NULL);
+    assert_int_equal(fake_add(world.router, ROUTER_TOOL, STRICT_TOOL, &world.provider, NULL), 0);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(cases); i++) {
+        asker_ask(&world.asker, world.router, CALL_TOOL, "strict", cases[i][0]);
+        assert_int_equal(world.asker.error, CALL_ERROR_INVALID_ARGUMENTS);
+        assert_string_equal(world.asker.message, cases[i][1]);
+    }
+    for (size_t n = 0; n < 20; n++) {
+        alloc_testing_reset(n);
+        asker_ask(&world.asker, world.router, CALL_TOOL, "strict", cases[0][0]);
+        alloc_testing_reset(ALLOC_TESTING_NEVER);
+        assert_true(world.asker.error == CALL_ERROR_INVALID_ARGUMENTS ||
+                    world.asker.error == CALL_ERROR_INTERNAL);
+    }
+    assert_int_equal(world.provider.n_started, 0);
+    world_deinit(&world);
+}
+
 /* Says what is wrong with arguments as a tool's result, if it is set to. */
 static bool wording_word(void *context, const CallResult *error, CallResult *ret)
 {
@@ -546,6 +584,7 @@ int main(void)
         cmocka_unit_test(tool_gets_its_arguments_byte_for_byte),
         cmocka_unit_test(a_tool_that_was_removed_after_a_call_is_unknown),
         cmocka_unit_test(unknown_names_have_an_error_for_each_kind),
+        cmocka_unit_test(an_unknown_argument_is_told_with_the_nearest_known_one),
         cmocka_unit_test(wrong_arguments_never_reach_the_provider),
         cmocka_unit_test(wrong_arguments_are_said_in_the_words_of_the_provider),
         cmocka_unit_test(many_faults_are_listed_up_to_the_limit),

@@ -78,7 +78,7 @@ static void asked_finish(Call *call, const CallResult *result)
     asked->rig->depth--;
 }
 
-static const CallDoor door = {asked_finish, NULL, NULL};
+static const CallDoor door = {.finish = asked_finish};
 
 static int rig_open(Rig *rig, uint32_t max_bytes)
 {

@@ -110,7 +110,7 @@ static void finish(Call *call, const CallResult *result)
     call_reset(call);
 }
 
-static const CallDoor door = {finish, NULL, NULL};
+static const CallDoor door = {.finish = finish};
 
 /* What an owner of the connection does with what arrived. */
 static void serve(Player *player)

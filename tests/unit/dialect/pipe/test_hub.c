@@ -86,7 +86,7 @@ static void asked_finish(Call *call, const CallResult *result)
     }
 }
 
-static const CallDoor door = {asked_finish, NULL, NULL};
+static const CallDoor door = {.finish = asked_finish};
 
 static void asked_init(Asked *asked, Owner *owner)
 {

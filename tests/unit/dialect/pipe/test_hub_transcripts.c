@@ -83,7 +83,7 @@ static void finish(Call *call, const CallResult *result)
     call_reset(call);
 }
 
-static const CallDoor door = {finish, NULL, NULL};
+static const CallDoor door = {.finish = finish};
 
 static void listed(void *context, JsonValue data)
 {
