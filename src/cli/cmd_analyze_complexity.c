@@ -183,7 +183,7 @@ static int complexity_judge(const ComplexityRun *run)
 
 static int complexity_finish(ComplexityRun *run)
 {
-    int status = complexity_print(run);
+    int status = analyze_wants_text(&run->asked) ? complexity_print(run) : 0;
 
     if (status == 0 && analyze_wants_picture(&run->asked)) {
         status = analyze_picture_complexity(&run->asked, &run->report);
@@ -206,6 +206,7 @@ static int complexity_run(const CliArgs *args)
     if (status == 0) {
         status = analyze_asked_check_format(&run.asked, complexity_formats);
     }
+    status = status != 0 ? status : analyze_picture_check(&run.asked);
     status = status != 0 ? status : analyze_job_run(&run.job);
     status = status != 0 ? status : complexity_finish(&run);
     complexity_delta_deinit(&run.delta);

@@ -4,7 +4,7 @@
 #include "cli/cmd_analyze_job.h"
 #include "cli/cmd_analyze_options.h"
 #include "cli/cmd_analyze_picture.h"
-#include "cli/cmd_analyze_text.h"
+#include "cli/cmd_analyze_tables.h"
 
 static const CliOption hotspots_options[] = {
     {"format", "FORMAT", "table (default), markdown or json"},
@@ -76,44 +76,29 @@ static void say_head(const HotspotsRun *run, AnalyzeText *text)
     }
     analyze_say_span(text, SPAN(" ("));
     analyze_say_count(text, churn_n_commits(run->churn), "commit", "commits");
-    analyze_say_span(text, SPAN(")\n"));
+    analyze_say_span(text, SPAN(")"));
+    if (run->hotspots.n_unchanged > 0) {
+        analyze_say_span(text, SPAN("; "));
+        analyze_say_number(text, (double)run->hotspots.n_unchanged, 0);
+        analyze_say_span(text, SPAN(" did not change"));
+    }
+    if (run->hotspots.n_without_functions > 0) {
+        analyze_say_span(text, SPAN("; "));
+        analyze_say_number(text, (double)run->hotspots.n_without_functions, 0);
+        analyze_say_span(text, SPAN(" changed and without functions"));
+    }
+    analyze_say_span(text, SPAN("\n"));
 }
 
-static ChartTone score_tone(double score)
+static void say_tables(const HotspotsRun *run, AnalyzeText *text)
 {
-    return score > 0.8 ? CHART_ERROR : score > 0.6 ? CHART_WARNING : CHART_GOOD;
-}
+    size_t n = run->hotspots.n < run->asked.top ? run->hotspots.n : run->asked.top;
+    ChurnNote notes[ANALYSIS_MAX_NOTES];
 
-static void say_table(const HotspotsRun *run, AnalyzeText *text)
-{
-    static const ChartColumn columns[] = {
-        {"score", CHART_NUMBER},      {"", CHART_BAR},           {"commits", CHART_NUMBER},
-        {"changed", CHART_NUMBER},    {"authors", CHART_NUMBER}, {"cognitive", CHART_NUMBER},
-        {"cyclomatic", CHART_NUMBER}, {"lines", CHART_NUMBER},   {"file", CHART_PATH}};
-    ChartGrid grid;
-
-    chart_grid_init(&grid, &text->arena, columns, TW_ARRAY_SIZE(columns));
-    for (size_t i = 0; i < run->hotspots.n && i < run->asked.top; i++) {
-        const AnalysisHotspot *spot = &run->hotspots.rows[i];
-        uint64_t changed = spot->churn->additions + spot->churn->deletions;
-
-        analyze_add_row(
-            text, &grid,
-            (ChartCell[]){
-                analyze_cell_number(text, spot->score, 2, CHART_PLAIN),
-                {.value = spot->score, .tone = score_tone(spot->score)},
-                analyze_cell_number(text, spot->churn->commits, 0, CHART_PLAIN),
-                analyze_cell_number(text, (double)changed, 0, CHART_PLAIN),
-                analyze_cell_number(text, (double)spot->churn->n_authors, 0, CHART_PLAIN),
-                analyze_cell_number(text, (double)spot->file->sum_cognitive, 0, CHART_PLAIN),
-                analyze_cell_number(text, spot->file->max_cyclomatic, 0, CHART_PLAIN),
-                analyze_cell_number(text, spot->file->file.code_lines, 0, CHART_PLAIN),
-                analyze_cell(spot->file->path)});
-    }
-    if (grid.n_rows > 0) {
-        analyze_say_heading(text, "Complicated and often changed");
-        analyze_say_grid(text, &grid);
-    }
+    say_head(run, text);
+    analyze_table_hotspots(text, run->hotspots.rows, n, churn_has_lines(run->churn));
+    analyze_say_skipped(text, &run->report);
+    analyze_say_notes(text, notes, analysis_hotspots_notes(&run->hotspots, notes));
 }
 
 static void json_count_member(JsonWriter *w, Span key, uint64_t n)
@@ -146,8 +131,7 @@ static int hotspots_print(const HotspotsRun *run)
 
     analyze_text_init(&text, run->asked.args);
     if (run->asked.format.n == 0) {
-        say_head(run, &text);
-        say_table(run, &text);
+        say_tables(run, &text);
     } else if (span_equals(run->asked.format, SPAN("json"))) {
         write_json(run, limit, &text);
     } else {
@@ -171,8 +155,11 @@ static int hotspots_run(const CliArgs *args)
     if (status == 0) {
         status = analyze_asked_check_format(&run.asked, hotspots_formats);
     }
+    status = status != 0 ? status : analyze_picture_check(&run.asked);
     status = status != 0 ? status : analyze_job_run(&run.job);
-    status = status != 0 ? status : hotspots_print(&run);
+    if (status == 0 && analyze_wants_text(&run.asked)) {
+        status = hotspots_print(&run);
+    }
     if (status == 0 && analyze_wants_picture(&run.asked)) {
         status = analyze_picture_hotspots(&run.asked, &run.report, run.churn,
                                           span_from_str(run.prefix), &run.hotspots);

@@ -40,7 +40,9 @@ int analyze_job_line(Bytes *out, const AnalyzeJob *job, size_t columns)
     }
     if (total == 0) {
         r = chart_number_append(out, (double)done, 0);
-        return r != 0 ? r : bytes_append_span(out, SPAN(" commits read"));
+        return r != 0 ? r
+                      : bytes_append_span(out,
+                                          done == 1 ? SPAN(" commit read") : SPAN(" commits read"));
     }
     r = chart_bar_append(out, (double)done, (double)total, width, &taken);
     for (; taken < width && r == 0; taken++) {
@@ -50,7 +52,7 @@ int analyze_job_line(Bytes *out, const AnalyzeJob *job, size_t columns)
     r = r != 0 ? r : chart_number_append(out, (double)(done < total ? done : total), 0);
     r = r != 0 ? r : bytes_append_span(out, SPAN(" of "));
     r = r != 0 ? r : chart_number_append(out, (double)total, 0);
-    return r != 0 ? r : bytes_append_span(out, SPAN(" files"));
+    return r != 0 ? r : bytes_append_span(out, total == 1 ? SPAN(" file") : SPAN(" files"));
 }
 
 static void job_draw(JobLoop *loop)

@@ -70,7 +70,7 @@
     }
 #define ANALYZE_OPTION_SVG                                                                         \
     {                                                                                              \
-        "svg", "FILE", "draw a map of the files, too"                                              \
+        "svg", "FILE", "draw a map of the files, too (-: to stdout instead of the result)"         \
     }
 #define ANALYZE_OPTION_HTML                                                                        \
     {                                                                                              \

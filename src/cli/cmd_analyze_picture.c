@@ -45,26 +45,145 @@ int analyze_find_churn(const Churn *churn, Span prefix, Span path, const ChurnFi
     return 0;
 }
 
+/* ---- where it goes ---- */
+
+static bool is_stdout(const char *path)
+{
+    return path != NULL && strcmp(path, "-") == 0;
+}
+
+bool analyze_wants_text(const AnalyzeAsked *asked)
+{
+    return !is_stdout(asked->svg) && !is_stdout(asked->html);
+}
+
+/* A file to be, as its folder and its name there. */
+typedef struct PicturePlace {
+    const char *folder;
+    const char *name;
+} PicturePlace;
+
+/* 0 or an exit status, explained. */
+static int place_init(PicturePlace *place, AnalyzeAsked *asked, const char *path)
+{
+    size_t n_folder = io_place_folder_length(path);
+    Span folder = arena_copy(&asked->arena, n_folder == 0 ? SPAN(".") : span_make(path, n_folder));
+
+    if (folder.p == NULL) {
+        return analyze_no_memory(asked->args);
+    }
+    *place = (PicturePlace){folder.p, path + n_folder};
+    return place->name[0] != '\0'
+               ? 0
+               : analyze_fail(asked->args, "cannot write '%s': it names no file", path);
+}
+
+static int place_explain(AnalyzeAsked *asked, const char *path, int r, const Diag *diag)
+{
+    return r == 0 ? 0
+                  : analyze_fail(asked->args, "cannot write '%s': %s", path,
+                                 r > 0 ? diag->message : io_error_text(-r));
+}
+
+/* Tries the place; without a path, or for stdout, there is none. */
+static int place_check(PicturePlace *place, AnalyzeAsked *asked, const char *path)
+{
+    Diag diag = DIAG_NULL;
+    int status;
+
+    if (path == NULL || is_stdout(path)) {
+        return 0;
+    }
+    status = place_init(place, asked, path);
+    return status != 0
+               ? status
+               : place_explain(asked, path, io_tree_try(place->folder, place->name, &diag), &diag);
+}
+
+/* Both are there, so that links can be resolved. 0, a negative errno. */
+static int places_are_same(const PicturePlace *a, const PicturePlace *b, bool *ret)
+{
+    CLEANUP(mem_freep) char *one = NULL;
+    CLEANUP(mem_freep) char *other = NULL;
+    int r = 0;
+
+    *ret = false;
+    if (a->name == NULL || b->name == NULL || !io_place_is_same_name(a->name, b->name)) {
+        return 0;
+    }
+    r = io_place_real(&one, a->folder);
+    r = r != 0 ? r : io_place_real(&other, b->folder);
+    *ret = r == 0 && strcmp(one, other) == 0;
+    return r;
+}
+
+/* Only one thing at a time can be written to stdout. */
+static int check_stdout(const AnalyzeAsked *asked)
+{
+    if (is_stdout(asked->svg) && is_stdout(asked->html)) {
+        return cli_usage_error(asked->args, "--svg and --html cannot both go to standard output");
+    }
+    if (!analyze_wants_text(asked) && asked->format.n > 0) {
+        return cli_usage_error(asked->args,
+                               "--%s - and --format %s cannot both go to standard output",
+                               is_stdout(asked->svg) ? "svg" : "html", asked->format.p);
+    }
+    return 0;
+}
+
+int analyze_picture_check(AnalyzeAsked *asked)
+{
+    PicturePlace svg = {.name = NULL};
+    PicturePlace html = {.name = NULL};
+    bool is_same = false;
+    int status = check_stdout(asked);
+    int r;
+
+    status = status != 0 ? status : place_check(&svg, asked, asked->svg);
+    status = status != 0 ? status : place_check(&html, asked, asked->html);
+    if (status != 0) {
+        return status;
+    }
+    r = places_are_same(&svg, &html, &is_same);
+    if (r != 0) {
+        return analyze_fail(asked->args, "cannot look at '%s': %s", asked->svg, io_error_text(-r));
+    }
+    return is_same ? cli_usage_error(asked->args, "--svg and --html are the same file, '%s'",
+                                     asked->svg)
+                   : 0;
+}
+
 /* ---- writing ---- */
 
 /* Replaces the file at path as a whole. */
 static int picture_save(AnalyzeAsked *asked, const char *path, Span content)
 {
-    size_t n_folder = io_place_folder_length(path);
-    Span folder = arena_copy(&asked->arena, n_folder == 0 ? SPAN(".") : span_make(path, n_folder));
+    PicturePlace place;
     Diag diag = DIAG_NULL;
-    int r;
+    int status;
 
-    if (folder.p == NULL) {
-        return analyze_no_memory(asked->args);
+    if (is_stdout(path)) {
+        /* What cannot be written is told when the program ends (main.c). */
+        (void)fwrite(content.p, 1, content.n, stdout);
+        return 0;
     }
-    if (path[n_folder] == '\0') {
-        return analyze_fail(asked->args, "cannot write '%s': it names no file", path);
+    status = place_init(&place, asked, path);
+    return status != 0
+               ? status
+               : place_explain(asked, path,
+                               io_tree_write(place.folder, place.name, content, false, true, &diag),
+                               &diag);
+}
+
+/* Has any file an area? */
+static bool page_shows_something(const ChartPage *page)
+{
+    for (size_t i = 0; i < page->n_files; i++) {
+        if (page->files[i].figures[page->area] > 0) {
+            return true;
+        }
     }
-    r = io_tree_write(folder.p, path + n_folder, content, false, true, &diag);
-    return r == 0 ? 0
-                  : analyze_fail(asked->args, "cannot write '%s': %s", path,
-                                 r > 0 ? diag.message : io_error_text(-r));
+    return false;
 }
 
 static int picture_write(AnalyzeAsked *asked, const ChartPage *page)
@@ -74,6 +193,13 @@ static int picture_write(AnalyzeAsked *asked, const ChartPage *page)
     const char *paths[] = {asked->svg, asked->html};
     int status = 0;
 
+    if (!page_shows_something(page)) {
+        (void)fflush(stdout); /* the reason comes behind the tables */
+        return analyze_fail(asked->args,
+                            "there is nothing to draw, and nothing was written: '%s' has no lines "
+                            "of code (a map shows files that are there, not those of a history)",
+                            asked->files.path);
+    }
     for (size_t i = 0; i < TW_ARRAY_SIZE(paths) && status == 0; i++) {
         CLEANUP(bytes_deinit) Bytes out = BYTES_NULL;
         int r;
@@ -108,36 +234,45 @@ static void picture_deinit(Picture *picture)
     bytes_deinit(&picture->subtitle);
 }
 
+/* "; 1 commit": so many, and the word for them. */
+static int append_count(Bytes *out, const char *before, uint64_t n, const char *one,
+                        const char *many)
+{
+    return bytes_append_format(out, "%s%llu %s", before, (unsigned long long)n,
+                               n == 1 ? one : many);
+}
+
 /* 0, -ENOMEM. */
 static int picture_init(Picture *picture, AnalyzeAsked *asked, const char *what,
                         const ComplexityReport *report)
 {
+    const ComplexitySummary *sum = &report->summary;
+    Bytes *out = &picture->subtitle;
     int r;
 
     *picture = (Picture){.asked = asked};
     bytes_init(&picture->title, (size_t)1024 * 1024);
-    bytes_init(&picture->subtitle, 4096);
+    bytes_init(out, 4096);
     picture->files = mem_alloc_array(report->n_files + 1, sizeof(*picture->files));
     r = picture->files == NULL
             ? err_raise(-ENOMEM)
             : bytes_append_format(&picture->title, "%s: %s", what, asked->files.path);
-    r = r != 0
-            ? r
-            : bytes_append_format(&picture->subtitle, "%zu files, %zu functions, %llu code lines",
-                                  report->summary.total_files, report->summary.total_functions,
-                                  (unsigned long long)report->summary.code_lines);
+    r = r != 0 ? r : append_count(out, "", sum->total_files, "file", "files");
+    r = r != 0 ? r : append_count(out, ", ", sum->total_functions, "function", "functions");
+    r = r != 0 ? r : append_count(out, ", ", sum->code_lines, "code line", "code lines");
     return r > 0 ? err_raise(-E2BIG) : r;
 }
 
-/* "; changes of 30 days" */
-static int picture_say_period(Picture *picture)
+/* "; 3 commits in 30 days": without any, all that is drawn is calm, and this says why. */
+static int picture_say_period(Picture *picture, const Churn *churn)
 {
     const ChurnOptions *options = &picture->asked->history.options;
+    int r = append_count(&picture->subtitle, "; ", churn_n_commits(churn), "commit", "commits");
 
-    return options->period_days > 0
-               ? bytes_append_format(&picture->subtitle, "; changes of %lld days",
-                                     (long long)options->period_days)
-               : bytes_append_span(&picture->subtitle, SPAN("; all changes"));
+    return r != 0 || options->period_days <= 0
+               ? r
+               : append_count(&picture->subtitle, " in ", (uint64_t)options->period_days, "day",
+                              "days");
 }
 
 static int picture_finish(Picture *picture, int r, size_t n_files)
@@ -199,7 +334,7 @@ int analyze_picture_churn(AnalyzeAsked *asked, const ComplexityReport *report, c
     CLEANUP(picture_deinit) Picture picture = {.asked = asked};
     int r = picture_init(&picture, asked, "Churn", report);
 
-    r = r != 0 ? r : picture_say_period(&picture);
+    r = r != 0 ? r : picture_say_period(&picture, churn);
     picture.page =
         (ChartPage){.figures = figures, .n_figures = TW_ARRAY_SIZE(figures), .area = 0, .heat = 1};
     memcpy(picture.page.heat_edges, rank_edges, sizeof(rank_edges));
@@ -269,7 +404,7 @@ int analyze_picture_hotspots(AnalyzeAsked *asked, const ComplexityReport *report
     CLEANUP(picture_deinit) Picture picture = {.asked = asked};
     int r = picture_init(&picture, asked, "Hotspots", report);
 
-    r = r != 0 ? r : picture_say_period(&picture);
+    r = r != 0 ? r : picture_say_period(&picture, churn);
     r = r != 0 ? r : picture_add_hotspots(&picture, report, churn, prefix, hotspots);
     picture.page = (ChartPage){.figures = figures,
                                .n_figures = TW_ARRAY_SIZE(figures),

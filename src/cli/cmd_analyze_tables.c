@@ -45,18 +45,19 @@ static void say_head(AnalyzeText *text, const AnalyzeAsked *asked, const Complex
     analyze_say_span(text, SPAN(", "));
     analyze_say_count(text, (size_t)sum->code_lines, "line of code", "lines of code");
     say_seconds(text, report->options.elapsed_us);
-    analyze_say_span(text, SPAN("\n\n"));
+    analyze_say_span(text, SPAN("\n"));
 }
 
 static void say_averages(AnalyzeText *text, const ComplexityReport *report)
 {
-    static const ChartColumn columns[] = {{"", CHART_LEFT},         {"mean", CHART_NUMBER},
-                                          {"median", CHART_NUMBER}, {"90 %", CHART_NUMBER},
-                                          {"99 %", CHART_NUMBER},   {"max", CHART_NUMBER}};
+    static const ChartColumn columns[] = {{"", CHART_LEFT, 0},         {"mean", CHART_NUMBER, 0},
+                                          {"median", CHART_NUMBER, 1}, {"90 %", CHART_NUMBER, 2},
+                                          {"99 %", CHART_NUMBER, 3},   {"max", CHART_NUMBER, 0}};
     const ComplexityThresholds *t = &report->options.thresholds;
     const ComplexitySummary *sum = &report->summary;
     ChartGrid grid;
 
+    analyze_say_span(text, SPAN("\n"));
     chart_grid_init(&grid, &text->arena, columns, TW_ARRAY_SIZE(columns));
     analyze_add_row(
         text, &grid,
@@ -105,7 +106,7 @@ static void say_debt(AnalyzeText *text, const ComplexityReport *report)
 static void say_steps(AnalyzeText *text, const ComplexityReport *report)
 {
     static const ChartColumn columns[] = {
-        {"cognitive", CHART_NUMBER}, {"functions", CHART_NUMBER}, {"", CHART_BAR}};
+        {"cognitive", CHART_NUMBER, 0}, {"functions", CHART_NUMBER, 0}, {"", CHART_BAR, 0}};
     uint32_t warning = report->options.thresholds.cognitive_warning;
     uint32_t error = report->options.thresholds.cognitive_error;
     uint32_t ends[] = {0,     warning / 3, 2 * warning / 3, warning, (warning + error) / 2,
@@ -169,9 +170,10 @@ static void say_increments(AnalyzeText *text, const ComplexityRow *row)
 static void say_functions(AnalyzeText *text, const AnalyzeAsked *asked,
                           const ComplexityReport *report)
 {
-    static const ChartColumn columns[] = {{"cognitive", CHART_NUMBER}, {"cyclomatic", CHART_NUMBER},
-                                          {"nesting", CHART_NUMBER},   {"lines", CHART_NUMBER},
-                                          {"function", CHART_NAME},    {"place", CHART_PATH}};
+    static const ChartColumn columns[] = {
+        {"cognitive", CHART_NUMBER, 0}, {"cyclomatic", CHART_NUMBER, 1},
+        {"nesting", CHART_NUMBER, 2},   {"lines", CHART_NUMBER, 3},
+        {"function", CHART_NAME, 0},    {"place", CHART_PATH, 0}};
     const ComplexityThresholds *t = &report->options.thresholds;
     size_t n = asked->functions < report->n_functions ? asked->functions : report->n_functions;
     ChartGrid grid;
@@ -206,12 +208,21 @@ static void say_functions(AnalyzeText *text, const AnalyzeAsked *asked,
 
 /* ---- files ---- */
 
+/* What is measured of functions only: a file without any has no such value, not 0. */
+static ChartCell cell_of_functions(AnalyzeText *text, const ComplexityFileRow *row, double value,
+                                   ChartTone tone)
+{
+    return row->file.n_functions == 0 ? analyze_cell(SPAN("\u2013"))
+                                      : analyze_cell_number(text, value, 0, tone);
+}
+
 static void say_files(AnalyzeText *text, const AnalyzeAsked *asked, const ComplexityReport *report)
 {
-    static const ChartColumn columns[] = {{"score", CHART_NUMBER},      {"", CHART_BAR},
-                                          {"cyclomatic", CHART_NUMBER}, {"cognitive", CHART_NUMBER},
-                                          {"functions", CHART_NUMBER},  {"lines", CHART_NUMBER},
-                                          {"file", CHART_PATH}};
+    static const ChartColumn columns[] = {
+        {"score", CHART_NUMBER, 0},      {"", CHART_BAR, 0},
+        {"cyclomatic", CHART_NUMBER, 2}, {"cognitive", CHART_NUMBER, 1},
+        {"functions", CHART_NUMBER, 4},  {"lines", CHART_NUMBER, 3},
+        {"file", CHART_PATH, 0}};
     const ComplexityThresholds *t = &report->options.thresholds;
     size_t n = asked->top < report->n_files ? asked->top : report->n_files;
     ChartGrid grid;
@@ -230,8 +241,8 @@ static void say_files(AnalyzeText *text, const AnalyzeAsked *asked, const Comple
             (ChartCell[]){
                 analyze_cell_number(text, row->total_score, 2, CHART_PLAIN),
                 {.value = row->total_score, .tone = tone == CHART_PLAIN ? CHART_GOOD : tone},
-                analyze_cell_number(text, row->max_cyclomatic, 0, tone),
-                analyze_cell_number(text, (double)row->sum_cognitive, 0, CHART_PLAIN),
+                cell_of_functions(text, row, row->max_cyclomatic, tone),
+                cell_of_functions(text, row, (double)row->sum_cognitive, CHART_PLAIN),
                 analyze_cell_number(text, (double)row->file.n_functions, 0, CHART_PLAIN),
                 analyze_cell_number(text, row->file.code_lines, 0, CHART_PLAIN),
                 analyze_cell(row->path)});
@@ -241,7 +252,7 @@ static void say_files(AnalyzeText *text, const AnalyzeAsked *asked, const Comple
     analyze_say_grid(text, &grid);
 }
 
-static void say_skipped(AnalyzeText *text, const ComplexityReport *report)
+void analyze_say_skipped(AnalyzeText *text, const ComplexityReport *report)
 {
     size_t n_told = 0;
 
@@ -278,11 +289,11 @@ static ChartCell change_cell(AnalyzeText *text, uint32_t before, uint32_t after)
 
 static void say_delta(AnalyzeText *text, const AnalyzeAsked *asked, const ComplexityDelta *delta)
 {
-    static const ChartColumn columns[] = {{"", CHART_LEFT},
-                                          {"cognitive", CHART_NUMBER},
-                                          {"cyclomatic", CHART_NUMBER},
-                                          {"function", CHART_NAME},
-                                          {"place", CHART_PATH}};
+    static const ChartColumn columns[] = {{"", CHART_LEFT, 0},
+                                          {"cognitive", CHART_NUMBER, 0},
+                                          {"cyclomatic", CHART_NUMBER, 1},
+                                          {"function", CHART_NAME, 0},
+                                          {"place", CHART_PATH, 0}};
     size_t n = asked->functions < delta->n_rows ? asked->functions : delta->n_rows;
     ChartGrid grid;
 
@@ -323,14 +334,22 @@ static void say_delta(AnalyzeText *text, const AnalyzeAsked *asked, const Comple
 void analyze_tables_complexity(AnalyzeText *text, const AnalyzeAsked *asked,
                                const ComplexityReport *report, const ComplexityDelta *delta)
 {
+    bool has_functions = report->n_functions > 0;
+
     say_head(text, asked, report);
-    say_averages(text, report);
-    say_debt(text, report);
-    say_steps(text, report);
+    if (has_functions) {
+        say_averages(text, report);
+        say_debt(text, report);
+        say_steps(text, report);
+    } else {
+        analyze_say_span(text, SPAN("\nThere is no function to measure.\n"));
+    }
     if (delta != NULL) {
         say_delta(text, asked, delta);
     }
-    say_functions(text, asked, report);
-    say_files(text, asked, report);
-    say_skipped(text, report);
+    if (has_functions) {
+        say_functions(text, asked, report);
+        say_files(text, asked, report);
+    }
+    analyze_say_skipped(text, report);
 }

@@ -401,3 +401,28 @@ int io_tree_write(const char *root, const char *path, Span content, bool executa
     tree_close(&place.fd);
     return r;
 }
+
+int io_tree_try(const char *root, const char *path, Diag *reterr_diag)
+{
+    const TreeRights rights = {.mode = S_IRUSR | S_IWUSR};
+    char temp[TREE_TEMP_SIZE];
+    TreePlace place = {.fd = -1};
+    struct stat info;
+    int r = tree_find(root, path, false, &place, reterr_diag);
+
+    if (r != 0) {
+        return r == TREE_E_MISSING ? tree_fail(reterr_diag, ENOENT, "reach", path) : r;
+    }
+    if (fstatat(place.fd, place.name, &info, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(info.st_mode)) {
+        r = diag_set(reterr_diag, IO_TREE_E_PLACE, "%s is there and is no regular file", path);
+    } else {
+        r = tree_make_temp(place.fd, SPAN(""), &rights, temp);
+        if (r == 0) {
+            (void)unlinkat(place.fd, temp, 0);
+        } else {
+            r = tree_fail(reterr_diag, -r, "write", path);
+        }
+    }
+    tree_close(&place.fd);
+    return r;
+}

@@ -45,6 +45,10 @@ int io_tree_look(const char *root, const char *path, Span content, bool executab
 int io_tree_write(const char *root, const char *path, Span content, bool executable, bool replace,
                   Diag *reterr_diag);
 
+/* Whether io_tree_write could put a file there, in place of another or not: tried with a hidden one
+ * beside it, which is removed at once. No folder is made. 0, a negative errno, IO_TREE_E_PLACE. */
+int io_tree_try(const char *root, const char *path, Diag *reterr_diag);
+
 /* Appends the content of a regular file. 0, a negative errno (-ENOENT…), BYTES_E_FULL,
  * IO_TREE_E_PLACE + Diag; on failure out is as it was. */
 int io_tree_read(const char *root, const char *path, Bytes *out, Diag *reterr_diag);

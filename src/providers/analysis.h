@@ -31,9 +31,11 @@ enum {
 /* Shared with whoever waits. Zeroed at the beginning. */
 typedef struct AnalysisWatch {
     atomic_bool cancel;
-    atomic_size_t done;  /* files measured, or commits read */
-    atomic_size_t total; /* files found; 0: not known */
-    atomic_size_t read;  /* files of the folder that were opened: the others were known */
+    atomic_size_t done;       /* files measured, or commits read */
+    atomic_size_t total;      /* files found; 0: not known */
+    atomic_size_t read;       /* files of the folder that were opened: the others were known */
+    atomic_size_t large;      /* texts of more than 1 MiB that are being measured */
+    atomic_size_t most_large; /* so many of them at once; 1 at most, since their trees are large */
 } AnalysisWatch;
 
 typedef struct AnalysisFiles {
@@ -87,6 +89,11 @@ typedef struct AnalysisHotspot {
 typedef struct AnalysisHotspots {
     AnalysisHotspot *rows; /* by score, then path; only files that are in both */
     size_t n;
+    size_t offset;              /* where the rows of an answer begin; set before writing */
+    size_t n_unchanged;         /* measured, and no commit of the window touched them */
+    size_t n_without_functions; /* measured and changed, but there is no function in them */
+    const ComplexityReport *report;
+    const Churn *churn;
 } AnalysisHotspots;
 
 #define ANALYSIS_HOTSPOTS_NULL ((AnalysisHotspots){.rows = NULL})
@@ -96,5 +103,15 @@ typedef struct AnalysisHotspots {
 int analysis_hotspots(AnalysisHotspots *ret, const ComplexityReport *report, const Churn *churn,
                       Span prefix);
 void analysis_hotspots_deinit(AnalysisHotspots *hotspots);
+
+/* What a reader has to know: the history's notes, and why there is little or nothing. Returns how
+ * many. */
+#define ANALYSIS_MAX_NOTES (CHURN_MAX_NOTES + 2)
+size_t analysis_hotspots_notes(const AnalysisHotspots *hotspots, ChurnNote out[ANALYSIS_MAX_NOTES]);
+
+/* At most limit rows, 0: all. 0, -ENOMEM, BYTES_E_FULL. */
 int analysis_hotspots_write_text(const AnalysisHotspots *hotspots, size_t limit, Bytes *out);
+
+/* Members of an open object: hotspots, total_hotspots, next_offset (if there are more), what was
+ * left out and why, shallow, notes, elapsed_ms. */
 void analysis_hotspots_write_members(const AnalysisHotspots *hotspots, size_t limit, JsonWriter *w);

@@ -190,7 +190,8 @@ static int job_read(ChurnJob *job, const ChurnOptions *options, AnalysisWatch *w
                                          .prefix = span_from_str(repository->prefix),
                                          .is_bare = repository->is_bare,
                                          .is_shallow = repository->is_shallow,
-                                         .head = span_from_str(repository->head)},
+                                         .head = span_from_str(repository->head),
+                                         .base = span_from_str(repository->base)},
                       job->kept.table);
     /* Without a commit there is no history that git could tell. */
     if (r == 0 && repository->head[0] != '\0') {

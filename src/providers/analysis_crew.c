@@ -41,9 +41,6 @@
 #define CREW_TREE_BYTES          ((size_t)64 * 1024 * 1024)
 #define CREW_TREE_BYTES_PER_BYTE ((size_t)64)
 
-/* Of what is longer, one is measured at a time. */
-#define CREW_LARGE_BYTES ((size_t)1024 * 1024)
-
 typedef struct Crew {
     AnalysisWalk *walk;
     size_t *order; /* of what is to be done, longest first */
@@ -99,7 +96,26 @@ static bool crew_is_source(const AnalysisFiles *files, ToolkitKind kind)
     return kind == TOOLKIT_KIND_SOURCE || (files->all && kind != TOOLKIT_KIND_BINARY);
 }
 
-int analysis_measure(AnalysisMeter *meter, const AnalysisFiles *files, const AnalysisWatch *watch,
+/* complexity_measure, with large texts counted. */
+static int crew_parse(AnalysisMeter *meter, AnalysisWatch *watch,
+                      const ComplexityLanguage *language, const ComplexityOptions *options,
+                      Span text, ComplexityFile *ret)
+{
+    bool is_large = text.n > ANALYSIS_LARGE_BYTES;
+    size_t n = is_large ? atomic_fetch_add(&watch->large, 1) + 1 : 0;
+    size_t most = atomic_load(&watch->most_large);
+    int r;
+
+    while (n > most && !atomic_compare_exchange_weak(&watch->most_large, &most, n)) {
+    }
+    r = complexity_measure(meter->meter, language, text, options, &meter->arena, ret);
+    if (is_large) {
+        (void)atomic_fetch_sub(&watch->large, 1);
+    }
+    return r;
+}
+
+int analysis_measure(AnalysisMeter *meter, const AnalysisFiles *files, AnalysisWatch *watch,
                      bool increments, Span path, Span text, ComplexityCached *ret,
                      bool *ret_is_ours, bool *ret_is_fleeting)
 {
@@ -125,7 +141,7 @@ int analysis_measure(AnalysisMeter *meter, const AnalysisFiles *files, const Ana
         return crew_skip(&meter->arena, analysis_skip_reason(kind.kind), kind.detail, ret);
     }
     *ret = (ComplexityCached){.is_skipped = false};
-    r = complexity_measure(meter->meter, language, text, &options, &meter->arena, &ret->file);
+    r = crew_parse(meter, watch, language, &options, text, &ret->file);
     if (r == COMPLEXITY_E_TOO_COSTLY || r == COMPLEXITY_E_TOO_BIG || r == COMPLEXITY_E_NO_MEMORY) {
         *ret_is_fleeting = r == COMPLEXITY_E_NO_MEMORY; /* another day the machine has more */
         return crew_skip(&meter->arena, COMPLEXITY_SKIP_TOO_COSTLY,
@@ -210,7 +226,8 @@ static int crew_measure_file(Crew *crew, AnalysisMeter *meter, AnalysisFound *fo
         return r;
     }
     /* Its size was not known, or has grown: later, when the others are done. */
-    if (meter->text.n > CREW_LARGE_BYTES && found->size <= CREW_LARGE_BYTES && !crew->is_alone) {
+    if (meter->text.n > ANALYSIS_LARGE_BYTES && found->size <= ANALYSIS_LARGE_BYTES &&
+        !crew->is_alone) {
         return 0;
     }
     /* It may have changed since it was hashed. */
@@ -310,7 +327,7 @@ static int crew_line_up(Crew *crew, uint64_t *ret_bytes)
     crew->n_large = 0;
     for (size_t i = 0; i < crew->n_order; i++) {
         crew->order[i] = places[i].index;
-        crew->n_large += places[i].size > CREW_LARGE_BYTES;
+        crew->n_large += places[i].size > ANALYSIS_LARGE_BYTES;
     }
     return 0;
 }

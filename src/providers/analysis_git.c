@@ -360,45 +360,102 @@ static int repository_unborn(const AnalysisGit *git, Bytes *text, const Diag *wh
     return r;
 }
 
-static int repository_head(AnalysisRepository *repository, const AnalysisGit *git, const char *rev,
-                           Bytes *text, Diag *reterr_diag)
+static int git_unknown_revision(Span rev, const char *why, Diag *reterr_diag)
 {
-    Diag diag = DIAG_NULL;
+    return git_fail_about("revision",
+                          diag_set(reterr_diag, ANALYSIS_E_GIT, "unknown revision '%.*s'%s%s",
+                                   (int)(rev.n < 100 ? rev.n : 100), rev.p,
+                                   *why != '\0' ? ": " : "", why),
+                          reterr_diag);
+}
+
+/* The id of the commit that rev names, which is not empty. */
+static int repository_commit(const AnalysisGit *git, Span rev, Bytes *text,
+                             char ret_id[ANALYSIS_ID_SIZE], Diag *reterr_diag)
+{
     Bytes spec;
     Span id;
     int r;
 
-    if (rev != NULL && (rev[0] == '-' || rev[0] == '\0' || strlen(rev) > GIT_REV_SIZE)) {
-        return git_fail_about(
-            "revision", diag_set(reterr_diag, ANALYSIS_E_GIT, "unknown revision: %.100s", rev),
-            reterr_diag);
+    /* "^A" is what is left out, not a commit. */
+    if (rev.n == 0 || rev.p[0] == '-' || rev.p[0] == '^' || rev.n > GIT_REV_SIZE) {
+        return git_unknown_revision(rev, "", reterr_diag);
     }
     bytes_init(&spec, GIT_REV_SIZE + 32);
-    r = bytes_append_format(&spec, "%s^{commit}%c", rev != NULL ? rev : "HEAD", 0);
-    r = r != 0 ? err_fold(r) : git_resolve(git, spec.data, text, &diag);
+    r = bytes_append_format(&spec, "%.*s^{commit}%c", (int)rev.n, rev.p, 0);
+    r = r != 0 ? err_fold(r) : git_resolve(git, spec.data, text, reterr_diag);
     bytes_deinit(&spec);
-    if (r == ANALYSIS_E_GIT && rev == NULL) {
-        return repository_unborn(git, text, &diag, reterr_diag);
-    }
-    if (r == ANALYSIS_E_GIT) {
-        bool is_plain = git_holds(span_from_str(diag.message), "Needed a single revision");
-
-        return git_fail_about("revision",
-                              diag_set(reterr_diag, ANALYSIS_E_GIT, "unknown revision '%.100s'%s%s",
-                                       rev, is_plain ? "" : ": ", is_plain ? "" : diag.message),
-                              reterr_diag);
-    }
     if (r != 0) {
         return r;
     }
     id = bytes_span(text);
     id = git_line(&id);
-    if (id.n >= sizeof(repository->head)) {
+    if (id.n >= ANALYSIS_ID_SIZE) {
         return diag_set(reterr_diag, ANALYSIS_E_GIT, "git names a commit that is none");
     }
-    memcpy(repository->head, id.p, id.n);
-    repository->head[id.n] = '\0';
+    memcpy(ret_id, id.p, id.n);
+    ret_id[id.n] = '\0';
     return 0;
+}
+
+/* A revision that somebody has named. */
+static int repository_named(const AnalysisGit *git, Span rev, Bytes *text,
+                            char ret_id[ANALYSIS_ID_SIZE], Diag *reterr_diag)
+{
+    Diag diag = DIAG_NULL;
+    int r = repository_commit(git, rev, text, ret_id, &diag);
+
+    if (r == ANALYSIS_E_GIT && diag.field[0] == '\0') {
+        bool is_plain = git_holds(span_from_str(diag.message), "Needed a single revision");
+
+        return git_unknown_revision(rev, is_plain ? "" : diag.message, reterr_diag);
+    }
+    if (r > 0 && reterr_diag != NULL) {
+        *reterr_diag = diag;
+    }
+    return r;
+}
+
+/* Where the dots of a range are: not in braces ("HEAD^{/a..b}"). rev.n: nowhere. */
+static size_t git_find_range(Span rev)
+{
+    size_t depth = 0;
+
+    for (size_t i = 0; i + 1 < rev.n; i++) {
+        depth += rev.p[i] == '{';
+        depth -= rev.p[i] == '}' && depth > 0;
+        if (depth == 0 && rev.p[i] == '.' && rev.p[i + 1] == '.') {
+            return i;
+        }
+    }
+    return rev.n;
+}
+
+static int repository_head(AnalysisRepository *repository, const AnalysisGit *git, const char *rev,
+                           Bytes *text, Diag *reterr_diag)
+{
+    Span whole = rev != NULL ? span_from_str(rev) : SPAN("HEAD");
+    size_t at = git_find_range(whole);
+    Diag diag = DIAG_NULL;
+    int r;
+
+    if (rev == NULL) {
+        r = repository_commit(git, whole, text, repository->head, &diag);
+        return r == ANALYSIS_E_GIT ? repository_unborn(git, text, &diag, reterr_diag) : r;
+    }
+    if (at < whole.n) {
+        Span from = at > 0 ? span_make(whole.p, at) : SPAN("HEAD");
+
+        if (at + 2 < whole.n && whole.p[at + 2] == '.') {
+            return git_unknown_revision(whole, "a range is A..B", reterr_diag);
+        }
+        whole = at + 2 < whole.n ? span_make(whole.p + at + 2, whole.n - at - 2) : SPAN("HEAD");
+        r = repository_named(git, from, text, repository->base, reterr_diag);
+        if (r != 0) {
+            return r;
+        }
+    }
+    return repository_named(git, whole, text, repository->head, reterr_diag);
 }
 
 int analysis_repository_init(AnalysisRepository *repository, const AnalysisGit *git,

@@ -79,6 +79,9 @@ int analysis_git_run(const AnalysisGit *git, const AnalysisGitRun *run, Diag *re
 int analysis_git_read(const AnalysisGit *git, const char *const *argv, Bytes *out,
                       Diag *reterr_diag);
 
+/* Hexadecimal digits of the longest hash, and more. */
+#define ANALYSIS_ID_SIZE 72
+
 typedef struct AnalysisRepository {
     char *root;   /* of the work tree, or the bare repository; absolute */
     char *prefix; /* "" or "src/io/" */
@@ -87,12 +90,14 @@ typedef struct AnalysisRepository {
     bool is_shallow;
     bool is_partial; /* not all objects are here, and none is fetched */
     bool has_work_tree;
-    char head[72]; /* commit id of rev; empty: no commit yet */
+    char head[ANALYSIS_ID_SIZE]; /* commit id of rev; empty: no commit yet */
+    char base[ANALYSIS_ID_SIZE]; /* of a range, that of its older end; else empty */
 } AnalysisRepository;
 
 #define ANALYSIS_REPOSITORY_NULL ((AnalysisRepository){.root = NULL})
 
-/* rev NULL: HEAD, which need not be there. 0, a negative errno, ANALYSIS_E_*. */
+/* rev NULL: HEAD, which need not be there; "A..B" is a range, and an end that is left out HEAD. 0,
+ * a negative errno, ANALYSIS_E_*. */
 int analysis_repository_init(AnalysisRepository *repository, const AnalysisGit *git,
                              const char *rev, Diag *reterr_diag);
 /* Puts it in front of what git says (ANALYSIS_E_GIT) if the clone is partial. Returns r. */
@@ -193,6 +198,10 @@ int analysis_walk_add(AnalysisWalk *walk, Span path, const IoFolderStamp *stamp)
 
 /* ---- measuring (analysis_crew.c) ---- */
 
+/* Of what is longer, one is measured at a time: the tree of a large one may take hundreds of
+ * megabytes. */
+#define ANALYSIS_LARGE_BYTES ((size_t)1024 * 1024)
+
 /* Measures a text that was read, into arena. Used by one thread at a time. */
 typedef struct AnalysisMeter {
     ComplexityMeter *meter;
@@ -205,7 +214,7 @@ void analysis_meter_deinit(AnalysisMeter *meter);
 
 /* *ret_is_ours false: it is of no language that is asked for, as *ret says.
  * *ret_is_fleeting: it may be otherwise next time. 0, -ENOMEM, ANALYSIS_E_CANCELLED. */
-int analysis_measure(AnalysisMeter *meter, const AnalysisFiles *files, const AnalysisWatch *watch,
+int analysis_measure(AnalysisMeter *meter, const AnalysisFiles *files, AnalysisWatch *watch,
                      bool increments, Span path, Span text, ComplexityCached *ret,
                      bool *ret_is_ours, bool *ret_is_fleeting);
 
@@ -258,6 +267,7 @@ typedef struct AnalysisOld {
     Span name;           /* its path then, which says its language */
     Span blob;           /* id */
     bool is_gone;        /* there is no file of this name any more */
+    bool is_large;       /* it waits until all others are measured */
     bool is_ours;        /* the rest is set by analysis_olds_read: `what` is its measure */
     AnalysisLines lines; /* of one that is gone */
     ComplexityCached what;

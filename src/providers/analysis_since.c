@@ -466,6 +466,15 @@ static int since_run(Since *since, ComplexityReport *before, Diag *reterr_diag)
     int r =
         analysis_repository_init(&since->repository, &since->git, walk->files->since, reterr_diag);
 
+    if (r == 0 && since->repository.base[0] != '\0') {
+        r = diag_set(reterr_diag, ANALYSIS_E_GIT,
+                     "%.100s is a range: the files of today are compared with one revision",
+                     walk->files->since);
+        if (reterr_diag != NULL) {
+            diag_set_field(reterr_diag, "revision");
+        }
+        return r;
+    }
     if (r == 0 && !since->repository.has_work_tree) {
         return diag_set(reterr_diag, ANALYSIS_E_GIT,
                         "%s has no work tree: there is nothing to compare with a revision",

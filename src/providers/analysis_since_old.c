@@ -1,5 +1,6 @@
 /* How files were at a revision (analysis_impl.h): git prints the blobs as they are, without
- * filters, to as many children as there are threads. */
+ * filters, to as many children as there are threads. Large ones are left out at first, and then
+ * read and measured by one thread, one after the other. */
 #include <errno.h>
 #include <string.h>
 
@@ -48,12 +49,14 @@ void analysis_olds_deinit(AnalysisOlds *olds)
     olds->n_meters = 0;
 }
 
-/* One child that prints blobs: of olds[at], olds[at + step]… in this order. */
+/* One child that prints blobs: of olds[at], olds[at + step]… in this order, or of those that are
+ * large. */
 typedef struct OldReader {
     AnalysisOlds *olds;
     AnalysisMeter *meter;
     size_t at;
     size_t step;
+    bool is_second; /* takes the large ones */
     Bytes header;
     uint64_t n_left; /* of the blob, and the newline behind it */
     uint64_t n_blob;
@@ -61,6 +64,15 @@ typedef struct OldReader {
     int r;
     Diag diag;
 } OldReader;
+
+/* The first one from i on that is this reader's. */
+static size_t reader_find(const OldReader *reader, size_t i)
+{
+    while (i < reader->olds->n && reader->is_second && !reader->olds->olds[i].is_large) {
+        i += reader->step;
+    }
+    return i;
+}
 
 static Span old_word(Span *text)
 {
@@ -95,7 +107,17 @@ static int reader_take_header(OldReader *reader)
     reader->n_left = size + 1;
     bytes_clear(&reader->header);
     bytes_clear_keep(&reader->meter->text, COMPLEXITY_FILE_BYTES / 16);
+    /* A single reader takes them as they come. */
+    reader->olds->olds[reader->at].is_large = !reader->is_second && reader->olds->n_meters > 1 &&
+                                              size > ANALYSIS_LARGE_BYTES &&
+                                              size <= COMPLEXITY_FILE_BYTES;
     return 0;
+}
+
+/* Is the blob one that this reader measures? */
+static bool reader_takes(const OldReader *reader)
+{
+    return reader->n_blob <= COMPLEXITY_FILE_BYTES && !reader->olds->olds[reader->at].is_large;
 }
 
 static int reader_end_blob(OldReader *reader)
@@ -103,13 +125,16 @@ static int reader_end_blob(OldReader *reader)
     const AnalysisWalk *walk = reader->olds->walk;
     AnalysisOld *old = &reader->olds->olds[reader->at];
     Span text = bytes_span(&reader->meter->text);
+    bool takes = reader_takes(reader);
     bool is_fleeting;
     int r = 0;
 
     reader->in_blob = false;
-    reader->at += reader->step;
-    (void)atomic_fetch_add(&walk->watch->done, 1);
-    if (reader->n_blob > COMPLEXITY_FILE_BYTES) {
+    reader->at = reader_find(reader, reader->at + reader->step);
+    if (!old->is_large) {
+        (void)atomic_fetch_add(&walk->watch->done, 1);
+    }
+    if (!takes) {
         return 0;
     }
     if (old->is_gone) {
@@ -139,7 +164,7 @@ static int reader_take(OldReader *reader, const char *p, size_t n, size_t *ret_n
     *ret_n = n < reader->n_left ? n : (size_t)reader->n_left;
     /* The newline behind the blob is not its. */
     n_text = *ret_n == reader->n_left ? *ret_n - 1 : *ret_n;
-    if (reader->n_blob <= COMPLEXITY_FILE_BYTES) {
+    if (reader_takes(reader)) {
         r = bytes_append(&reader->meter->text, p, n_text);
     }
     reader->n_left -= *ret_n;
@@ -170,7 +195,7 @@ static void reader_run(OldReader *reader)
     int r = 0;
 
     bytes_init(&input, OLD_LIST_BYTES);
-    for (size_t i = reader->at; r == 0 && i < olds->n; i += reader->step) {
+    for (size_t i = reader->at; r == 0 && i < olds->n; i = reader_find(reader, i + reader->step)) {
         r = bytes_append_span(&input, olds->olds[i].blob);
         r = r != 0 ? r : bytes_append_byte(&input, '\n');
     }
@@ -210,6 +235,35 @@ static int olds_make_meters(AnalysisOlds *olds, size_t n)
     return r;
 }
 
+/* readers[0…n-1], each with its meter. */
+static int olds_read(AnalysisOlds *olds, OldReader *readers, size_t n, bool is_second,
+                     Diag *reterr_diag)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        readers[i] = (OldReader){.olds = olds,
+                                 .meter = &olds->meters[i],
+                                 .at = i,
+                                 .step = n,
+                                 .is_second = is_second,
+                                 .diag = DIAG_NULL};
+        readers[i].at = reader_find(&readers[i], i);
+        bytes_init(&readers[i].header, OLD_HEADER_BYTES);
+    }
+    if (readers[0].at < olds->n) {
+        io_work_fan(n, olds_on_thread, readers);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (r == 0 && readers[i].r > 0 && reterr_diag != NULL) {
+            *reterr_diag = readers[i].diag;
+        }
+        r = r != 0 ? r : readers[i].r;
+        bytes_deinit(&readers[i].header);
+    }
+    return r;
+}
+
 int analysis_olds_read(AnalysisOlds *olds, Diag *reterr_diag)
 {
     size_t n = analysis_threads(olds->walk->files,
@@ -222,21 +276,6 @@ int analysis_olds_read(AnalysisOlds *olds, Diag *reterr_diag)
     }
     readers = mem_alloc_array(n, sizeof(*readers));
     r = readers == NULL ? err_raise(-ENOMEM) : olds_make_meters(olds, n);
-    if (r != 0) {
-        return r;
-    }
-    for (size_t i = 0; i < n; i++) {
-        readers[i] = (OldReader){
-            .olds = olds, .meter = &olds->meters[i], .at = i, .step = n, .diag = DIAG_NULL};
-        bytes_init(&readers[i].header, OLD_HEADER_BYTES);
-    }
-    io_work_fan(n, olds_on_thread, readers);
-    for (size_t i = 0; i < n; i++) {
-        if (r == 0 && readers[i].r > 0 && reterr_diag != NULL) {
-            *reterr_diag = readers[i].diag;
-        }
-        r = r != 0 ? r : readers[i].r;
-        bytes_deinit(&readers[i].header);
-    }
-    return r;
+    r = r != 0 ? r : olds_read(olds, readers, n, false, reterr_diag);
+    return r != 0 ? r : olds_read(olds, readers, 1, true, reterr_diag);
 }

@@ -69,8 +69,10 @@ static bool args_flag(JsonValue arguments, const char *key, bool fallback)
     return args_get(arguments, key, &v) && json_bool(v, &flag) ? flag : fallback;
 }
 
-/* *ret_is_there may be NULL. */
-static size_t args_count(JsonValue arguments, const char *key, size_t fallback, bool *ret_is_there)
+/* A whole number from 0 on, as the schema says. One that does not fit is no other one: 0 or
+ * ANALYSIS_E_OPTION. *ret stays what it was if there is none; ret_is_there may be NULL. */
+static int args_count(AnalysisJob *job, JsonValue arguments, const char *key, size_t *ret,
+                      bool *ret_is_there)
 {
     uint64_t number = 0;
     JsonValue v;
@@ -80,13 +82,13 @@ static size_t args_count(JsonValue arguments, const char *key, size_t fallback, 
         *ret_is_there = is_there;
     }
     if (!is_there) {
-        return fallback;
+        return 0;
     }
-    /* The schema allows whole numbers from 0 on: one that does not fit is a large one. */
-    if (json_uint64(v, &number) != 0) {
-        return UINT32_MAX;
+    if (json_uint64(v, &number) != 0 || number > UINT32_MAX) {
+        return args_refuse(job, key, "is more than 4294967295");
     }
-    return number < UINT32_MAX ? (size_t)number : UINT32_MAX;
+    *ret = (size_t)number;
+    return 0;
 }
 
 /* An array of strings, with a NULL behind its last one in *ret_texts (may be NULL). */
@@ -131,15 +133,16 @@ static int args_page(AnalysisJob *job, JsonValue arguments)
     if (r != 0) {
         return r;
     }
-    asked->limit = args_count(arguments, "limit", ANALYSIS_DEFAULT_LIMIT, &asked->has_limit);
-    asked->offset = args_count(arguments, "offset", 0, NULL);
-    if (cursor.n > 0) {
+    asked->limit = ANALYSIS_DEFAULT_LIMIT;
+    r = args_count(job, arguments, "limit", &asked->limit, &asked->has_limit);
+    r = r != 0 ? r : args_count(job, arguments, "offset", &asked->offset, NULL);
+    if (r == 0 && cursor.n > 0) {
         if (text_parse_u64(cursor, &at) != 0 || at > UINT32_MAX) {
             return args_refuse(job, "cursor", "is not one that an answer gave");
         }
         asked->offset = (size_t)at;
     }
-    return 0;
+    return r;
 }
 
 /* ---- files ---- */
@@ -155,7 +158,7 @@ static int args_files(AnalysisJob *job, JsonValue arguments)
     files->all = args_flag(arguments, "all", false);
     files->no_ignore = args_flag(arguments, "no_ignore", false);
     files->no_cache = args_flag(arguments, "no_cache", false);
-    files->threads = args_count(arguments, "threads", 0, NULL);
+    r = r != 0 ? r : args_count(job, arguments, "threads", &files->threads, NULL);
     if (r == 0 && files->path == NULL) {
         return args_refuse(job, "project_path", "is missing");
     }
@@ -183,6 +186,9 @@ static int args_format(AnalysisJob *job, JsonValue arguments, bool is_churn)
 int analysis_ask_complexity(AnalysisJob *job, JsonValue arguments)
 {
     AnalysisAsked *asked = &job->asked;
+    ComplexityReportOptions *report = &asked->report;
+    size_t max_cyclomatic = 0;
+    size_t max_cognitive = 0;
     Span variant;
     int r = args_files(job, arguments);
 
@@ -190,18 +196,19 @@ int analysis_ask_complexity(AnalysisJob *job, JsonValue arguments)
     r = r != 0 ? r : args_page(job, arguments);
     r = r != 0 ? r : args_text(job, arguments, "since", &asked->files.since);
     r = r != 0 ? r : args_string(job, arguments, "variant", &variant);
+    r = r != 0 ? r : args_count(job, arguments, "max_cyclomatic", &max_cyclomatic, NULL);
+    r = r != 0 ? r : args_count(job, arguments, "max_cognitive", &max_cognitive, NULL);
+    r = r != 0 ? r
+               : args_count(job, arguments, "top_files", &report->top_files, &report->ranks_files);
     if (r != 0) {
         return r;
     }
-    asked->report.thresholds =
-        complexity_thresholds((uint32_t)args_count(arguments, "max_cyclomatic", 0, NULL),
-                              (uint32_t)args_count(arguments, "max_cognitive", 0, NULL));
-    asked->report.top_files = args_count(arguments, "top_files", 0, &asked->report.ranks_files);
-    asked->report.modified = span_equals(variant, SPAN("modified"));
-    asked->report.increments = args_flag(arguments, "increments", false);
-    asked->report.list_ignored = args_flag(arguments, "list_ignored", false);
-    asked->report.limit = asked->limit;
-    asked->report.offset = asked->offset;
+    report->thresholds = complexity_thresholds((uint32_t)max_cyclomatic, (uint32_t)max_cognitive);
+    report->modified = span_equals(variant, SPAN("modified"));
+    report->increments = args_flag(arguments, "increments", false);
+    report->list_ignored = args_flag(arguments, "list_ignored", false);
+    report->limit = asked->limit;
+    report->offset = asked->offset;
     return 0;
 }
 
@@ -239,9 +246,10 @@ static int args_history(AnalysisJob *job, JsonValue arguments)
     ChurnOptions *options = &asked->history.options;
     const Span *paths = NULL;
     size_t n_paths = 0;
-    size_t days = args_count(arguments, "period_days", ARGS_DEFAULT_DAYS, NULL);
+    size_t days = ARGS_DEFAULT_DAYS;
     int r = args_until(job, arguments, &options->until_s);
 
+    r = r != 0 ? r : args_count(job, arguments, "period_days", &days, NULL);
     r = r != 0 ? r : args_text(job, arguments, "rev", &options->rev);
     r = r != 0 ? r : args_list(job, arguments, "paths", &paths, &n_paths, &options->paths);
     if (r != 0) {
@@ -267,9 +275,9 @@ int analysis_ask_churn(AnalysisJob *job, JsonValue arguments)
     r = r != 0 ? r : args_format(job, arguments, true);
     r = r != 0 ? r : args_page(job, arguments);
     r = r != 0 ? r : args_history(job, arguments);
+    r = r != 0 ? r : args_count(job, arguments, "co_changes", &options->n_pairs, NULL);
     options->limit = asked->limit;
     options->offset = asked->offset;
-    options->n_pairs = args_count(arguments, "co_changes", 0, NULL);
     options->directories = args_flag(arguments, "directories", false);
     return r;
 }

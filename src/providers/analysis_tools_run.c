@@ -260,6 +260,7 @@ static int hotspots_structured(const RunHotspots *run)
     run_count(&w, "commits", churn_n_commits(run->churn));
     run_count(&w, "period_days", (uint64_t)asked->history.options.period_days);
     run_text(&w, "format", asked->format);
+    run_next(&w, asked, run->spots.n);
     return run_end(&w);
 }
 
@@ -267,8 +268,10 @@ static int hotspots_answer(RunHotspots *run)
 {
     const AnalysisAsked *asked = &run->job->asked;
     Bytes text;
-    int r = hotspots_structured(run);
+    int r;
 
+    run->spots.offset = asked->offset;
+    r = hotspots_structured(run);
     if (r != 0) {
         return r;
     }

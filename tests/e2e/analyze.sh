@@ -171,6 +171,13 @@ like 0 '# ' complexity project --format markdown
 [ "$("$toolwire" analyze complexity project --format csv | wc -l)" = 5 ] && ok || fail 'csv has not 5 lines'
 (cd project/src && "$toolwire" analyze complexity | grep -q '^\.: 2 files') && ok || fail 'the working folder is not the default'
 
+# Where there are no functions, nothing is said of them.
+mkdir bare_header
+printf '#define ONE 1\n' >bare_header/one.h
+expect 0 'bare_header: 1 file, 0 functions, 1 line of code
+
+There is no function to measure.' complexity bare_header
+
 # The verdict, for CI.
 expect 0 "$first" complexity project --fail-over 8
 like 1 'toolwire analyze complexity: over the limit:
@@ -211,6 +218,15 @@ like 0 'Folders' churn project --days 0 --directories
 like 0 'Files that change together
 commits  of first  of second  first                    second
       2      67 %      100 %  src/knot.c               src/one.py' churn project --days 0 --co-changes
+like 0 'No two files change together.' churn project --days 0 --co-changes --path src/one.py
+unlike 'Folders' churn project --until 2020-01-01 --directories
+# What a partial clone lacks is not counted, and not told as 0.
+git -C project config uploadpack.allowFilter true
+git clone -q --bare --filter=blob:none "file://$dir/project" partial.git
+like 0 'partial.git: 3 commits, 4 files
+
+The files that change most' churn partial.git --days 0
+like 0 '    –  ' churn partial.git --days 0
 like 0 '"total_commits": 3' churn project --days 0 --json
 like 0 'file_path,commits' churn project --days 0 --format csv
 like 0 '# ' churn project --days 0 --format markdown
@@ -224,7 +240,11 @@ expect 0 'project: 2 files of 2 have functions and have changed (3 commits)
 Complicated and often changed
 score                            commits  changed  authors  cognitive  cyclomatic  lines  file
  1.00  ████████████████████████        3       25        2          9           6     21  src/knot.c
- 0.00                                  2        5        1          1           2      4  src/one.py' hotspots project --days 0
+ 0.00                                  2        5        1          1           2      4  src/one.py
+
+skipped: 1 ignored, 1 vendored' hotspots project --days 0
+like 0 'project: 1 file of 2 has functions and has changed (2 commits); 1 did not change' hotspots project --days 0 --path src/one.py
+like 0 'No commit is in the window.' hotspots project --until 2020-01-01
 like 0 '"total_hotspots": 2' hotspots project --days 0 --json
 like 0 '# Hotspots' hotspots project --days 0 --format markdown --top 1
 like 0 'src: 2 files of 2' hotspots project/src --days 0
@@ -254,11 +274,66 @@ for file in map.html churn.html; do
 done
 [ "$(grep -c 'class="m"' map.svg)" = 2 ] && ok || fail 'map.svg has not two rectangles'
 [ "$(grep -c '<circle' hot.svg)" = 2 ] && ok || fail 'hot.svg has not two points'
+grep -q '2 files, 4 functions, 25 code lines; 3 commits</p>' churn.html && ok || fail 'churn.html does not count the commits'
+like 0 '' complexity bare_header --svg one.svg
+grep -q '1 file, 0 functions, 1 code line<' one.svg && ok || fail 'one.svg does not say 1 file'
+like 0 '' hotspots project --until 2026-03-01 --days 1 --svg one.svg
+grep -q '; 1 commit in 1 day<' one.svg && ok || fail 'one.svg does not say 1 commit'
 cp map.svg map.before
-like 1 "cannot write 'missing/map.svg'" complexity project --svg missing/map.svg
-like 1 'names no file' complexity project --svg own/
 like 0 '' complexity project --svg map.svg
 cmp -s map.svg map.before && ok || fail 'the same project gives another picture'
+
+# Nothing to draw: no picture, and the reason.
+git clone -q --bare project bare.git
+like 1 "there is nothing to draw, and nothing was written: 'bare.git' has no lines of code" churn bare.git --days 0 --svg none.svg --html none.html
+like 1 'bare.git: 3 commits' churn bare.git --days 0 --svg none.svg
+like 1 'nothing to draw' hotspots bare.git --days 0 --svg none.svg
+like 0 'The repository is bare' hotspots bare.git --days 0
+like 1 "'own' has no lines of code" complexity own --svg -
+[ ! -e none.svg ] && [ ! -e none.html ] && ok || fail 'there is a picture of nothing'
+
+# Where a picture goes is looked at before the work: here git would be asked first, and is never.
+mkdir -p no_git locked
+printf '#!/bin/sh\n: >%s/asked\nexit 1\n' "$dir" >no_git/git
+chmod +x no_git/git
+# refused STATUS OUTPUT ARGUMENT…
+refused() {
+    local wanted_status=$1 wanted=$2
+    shift 2
+    PATH=$dir/no_git:$PATH like "$wanted_status" "$wanted" "$@"
+    [ ! -e asked ] && ok || fail "toolwire analyze $*: was done before it was refused"
+    rm -f asked
+}
+for what in complexity churn hotspots; do
+    refused 1 "toolwire analyze $what: cannot write 'missing/map.svg': No such file or directory" $what project --svg missing/map.svg
+    expect 1 "toolwire analyze $what: cannot write 'missing/map.svg': No such file or directory" $what project --svg missing/map.svg
+    refused 1 'names no file' $what project --html own/
+    refused 1 'locked is there and is no regular file' $what project --html locked
+    refused 2 '--svg and --html cannot both go to standard output' $what project --svg - --html -
+    refused 2 '--html - and --format json cannot both go to standard output' $what project --html - --json
+    refused 2 "--svg and --html are the same file, 'same'" $what project --svg same --html ./own/../same
+done
+[ ! -e same ] && [ ! -e missing ] && ok || fail 'a refused picture is there'
+if [ "$(id -u)" != 0 ]; then
+    chmod 500 locked
+    refused 1 "cannot write 'locked/map.svg'" churn project --svg locked/map.svg
+fi
+# Work that fails leaves neither a file nor a trace of the look.
+like 1 'nowhere' churn project --rev nowhere --svg left.svg
+like 1 'nowhere' churn project --rev nowhere --svg map.svg
+[ ! -e left.svg ] && [ -z "$(find . -maxdepth 1 -name '.tw-*')" ] && ok || fail 'failed work leaves a file'
+cmp -s map.svg map.before && ok || fail 'failed work has changed a picture'
+
+# Standard output instead of the tables; a file whose name is a dash has a folder before it.
+"$toolwire" analyze complexity project --svg - >out.svg
+cmp -s out.svg map.svg && ok || fail '--svg - is not the picture alone'
+"$toolwire" analyze complexity project --svg ./- --html - >out.html
+cmp -s ./- map.svg && cmp -s out.html map.html && ok || fail '--svg ./- --html - is not two pictures'
+analyze hotspots project --days 0 --html -
+[ $status = 0 ] && [[ $got == '<!DOCTYPE html>'*'</html>' ]] && ok || fail 'hotspots --html -' "$got"
+analyze churn project --days 0 --svg -
+[ $status = 0 ] && [[ $got == '<?xml'*'</svg>' ]] && ok || fail 'churn --svg -' "$got"
+like 1 'over the limit' complexity project --svg - --fail-over 7
 
 # ---- a terminal ----
 
@@ -275,11 +350,17 @@ if command -v script >/dev/null && command -v stty >/dev/null; then
     [[ $plain != *$'\033['[0-9]* ]] && ok || fail 'NO_COLOR is not honoured' "$plain"
     mkdir -p project/src/a_rather_long_folder_name/and_another_one
     cp project/src/one.py project/src/a_rather_long_folder_name/and_another_one/一二三四五六七八.py
-    # Lines that numbers alone make longer than the terminal are none of these.
-    narrow=$(NO_COLOR=1 on_terminal 80 complexity project --top 0)
-    widest=$(sed -n '/^cognitive  cyclomatic/,$p' <<<"$narrow" |
-        perl -CS -lne '$n = length($_) + (() = /[\x{4E00}-\x{9FFF}]/g); $m = $n if $n > $m; END { print $m }')
-    if [ "$widest" -le 80 ] && [[ $narrow == *…*一二三四五六七八.py:1* ]]; then ok; else fail "lines of $widest columns on 80" "$narrow"; fi
+    git -C project add src
+    commit 2026-03-12 'Somebody With A Very Long Name' fourth
+    for columns in 80 60 40; do
+        for what in 'complexity project' 'churn project --days 0 --directories --co-changes' 'hotspots project --days 0'; do
+            # shellcheck disable=SC2086 # several words
+            narrow=$(NO_COLOR=1 on_terminal $columns $what)
+            # Sentences have no gaps: the terminal breaks them.
+            widest=$(perl -CS -lne 'next unless /  /; $n = length($_) + (() = /[\x{4E00}-\x{9FFF}]/g); $m = $n if $n > $m; END { print $m }' <<<"$narrow")
+            if [ "$widest" -le $columns ] && [[ $narrow == *…*八.py* ]]; then ok; else fail "$what: lines of $widest columns on $columns" "$narrow"; fi
+        done
+    done
     rm -r project/src/a_rather_long_folder_name
 else
     echo 'not tried: a terminal (no script or stty)'

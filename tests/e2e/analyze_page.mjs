@@ -208,6 +208,28 @@ async function checkPicture(browser, file, scheme, hasScatter) {
     return colours;
 }
 
+// A telephone: the page keeps to its width: what is wider is moved by itself.
+async function checkNarrow(browser, file) {
+    for (const width of [360, 320]) {
+        const page = await browser.newPage({ viewport: { width, height: 740 } });
+        await page.goto(pathToFileURL(join(dir, file)).href);
+        const seen = await page.evaluate(() => {
+            const root = document.documentElement;
+            window.scrollTo(1000, 0);
+            const moved = window.scrollX;
+            const frame = document.querySelector('.wide');
+            frame.scrollLeft = 100000;
+            const last = frame.querySelector('tbody td:last-child').getBoundingClientRect();
+            return { width: root.scrollWidth, moved, last: last.right, name: frame.querySelector('tbody th').getBoundingClientRect().width,
+                     outside: Array.from(document.querySelectorAll('h1, h2, p, svg, .wide')).filter((one) => one.getBoundingClientRect().right > innerWidth + 0.5).length };
+        });
+        check(`${file}: nothing scrolls sideways at ${width} pixels`, seen.width <= width && seen.moved === 0 && seen.outside === 0, JSON.stringify(seen));
+        check(`${file}: the table's last column is reached at ${width} pixels`, seen.last <= width, JSON.stringify(seen));
+        check(`${file}: names stay readable at ${width} pixels`, seen.name >= 100, JSON.stringify(seen));
+        await page.close();
+    }
+}
+
 // The policy of a page lets run what it names by its hash, and nothing else.
 function checkPolicy(file) {
     const text = readFileSync(join(dir, file), 'utf8');
@@ -228,6 +250,7 @@ try {
     }
     for (const file of ['complexity.html', 'churn.html', 'hotspots.html']) {
         checkPolicy(file);
+        await checkNarrow(browser, file);
     }
     // A page in which somebody has put a script of his own does not run it.
     const page = await browser.newPage();

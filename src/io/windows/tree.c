@@ -314,20 +314,30 @@ static int tree_make_temp(const TreePlace *place, Span content, wchar_t **ret_te
     return 0;
 }
 
+/* 0 if nothing is there, or a file that can be replaced. */
+static int tree_check_free(const wchar_t *wide, const char *path, Diag *reterr_diag)
+{
+    DWORD attributes = GetFileAttributesW(wide);
+
+    if (attributes != INVALID_FILE_ATTRIBUTES &&
+        (attributes & (FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_REPARSE_POINT)) != 0) {
+        return diag_set(reterr_diag, IO_TREE_E_PLACE, "%s is there and is no regular file", path);
+    }
+    return 0;
+}
+
 static int tree_put(const TreePlace *place, const char *path, const wchar_t *temp, bool replace,
                     Diag *reterr_diag)
 {
     CLEANUP(mem_freep) wchar_t *wide = NULL;
-    DWORD attributes;
     int r = win_wide(&wide, place->full);
 
     if (r != 0) {
         return err_pass(r);
     }
-    attributes = GetFileAttributesW(wide);
-    if (attributes != INVALID_FILE_ATTRIBUTES &&
-        (attributes & (FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_REPARSE_POINT)) != 0) {
-        return diag_set(reterr_diag, IO_TREE_E_PLACE, "%s is there and is no regular file", path);
+    r = tree_check_free(wide, path, reterr_diag);
+    if (r != 0) {
+        return r;
     }
     if (MoveFileExW(temp, wide, replace ? MOVEFILE_REPLACE_EXISTING : 0)) {
         return 0;
@@ -357,6 +367,30 @@ int io_tree_write(const char *root, const char *path, Span content, bool executa
         if (r != 0) {
             (void)DeleteFileW(temp);
         }
+    }
+    tree_leave(&place);
+    return r;
+}
+
+int io_tree_try(const char *root, const char *path, Diag *reterr_diag)
+{
+    CLEANUP(mem_freep) wchar_t *temp = NULL;
+    CLEANUP(mem_freep) wchar_t *wide = NULL;
+    TreePlace place;
+    int r = tree_find(root, path, false, &place, reterr_diag);
+
+    if (r == TREE_E_MISSING) {
+        r = tree_fail(reterr_diag, ENOENT, "reach", path);
+    } else if (r == 0) {
+        r = win_wide(&wide, place.full);
+        r = r != 0 ? err_pass(r) : tree_check_free(wide, path, reterr_diag);
+        if (r == 0) {
+            r = tree_make_temp(&place, SPAN(""), &temp);
+            r = r != 0 && r != -ENOMEM ? tree_fail(reterr_diag, -r, "write", path) : r;
+        }
+    }
+    if (temp != NULL) {
+        (void)DeleteFileW(temp);
     }
     tree_leave(&place);
     return r;

@@ -1,5 +1,6 @@
 #include "toolkit/chart/grid.h"
 
+#include <limits.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -13,8 +14,13 @@
 #define GRID_BAR     24
 #define GRID_BAR_MIN 8
 
-/* Names are not cut further than this. */
-#define GRID_NAME_MIN 12
+/* Names and paths are not cut further than this as long as there is a column that can be left out
+ * instead. */
+#define GRID_NAME 12
+#define GRID_PATH 20
+
+/* And then not further than this: a file's name can still be guessed. */
+#define GRID_NAME_MIN 8
 
 void chart_grid_init(ChartGrid *grid, Arena *arena, const ChartColumn *columns, size_t n_columns)
 {
@@ -89,6 +95,7 @@ typedef struct GridLayout {
     const ChartGrid *grid;
     bool coloured;
     bool has_head;
+    bool is_left_out[CHART_MAX_COLUMNS];
     size_t widths[CHART_MAX_COLUMNS];
     double max[CHART_MAX_COLUMNS]; /* of bars */
 } GridLayout;
@@ -118,29 +125,69 @@ static void layout_measure(GridLayout *layout)
     }
 }
 
-/* How far a column may give way. */
-static size_t column_min(const ChartColumn *column, size_t width)
+/* How far a column may give way; is_last: there is nothing else that could. */
+static size_t column_min(const ChartColumn *column, size_t width, bool is_last)
 {
-    switch (column->kind) {
-    case CHART_BAR:
-        return width < GRID_BAR_MIN ? width : GRID_BAR_MIN;
-    case CHART_NAME:
-    case CHART_PATH:
-        return width < GRID_NAME_MIN ? width : GRID_NAME_MIN;
-    default:
-        return width;
+    size_t least = width;
+
+    if (column->kind == CHART_BAR) {
+        least = GRID_BAR_MIN;
+    } else if (column->kind == CHART_NAME) {
+        least = is_last ? GRID_NAME_MIN : GRID_NAME;
+    } else if (column->kind == CHART_PATH) {
+        least = is_last ? GRID_NAME_MIN : GRID_PATH;
     }
+    return width < least ? width : least;
+}
+
+/* Columns of the terminal that are taken, with the gaps; is_least: when all have given way. */
+static size_t layout_width(const GridLayout *layout, bool is_least)
+{
+    size_t width = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < layout->grid->n_columns; i++) {
+        if (!layout->is_left_out[i]) {
+            width += n++ > 0 ? GRID_GAP : 0;
+            width += is_least ? column_min(&layout->grid->columns[i], layout->widths[i], false)
+                              : layout->widths[i];
+        }
+    }
+    return width;
+}
+
+/* Leaves one more column out: a bar, since its value stands beside it, or else the one that can be
+ * spared most. False: all that are left are needed. */
+static bool layout_leave_out(GridLayout *layout)
+{
+    size_t found = SIZE_MAX;
+    unsigned most = 0;
+
+    for (size_t i = 0; i < layout->grid->n_columns; i++) {
+        const ChartColumn *column = &layout->grid->columns[i];
+        unsigned spare = column->kind == CHART_BAR ? UINT_MAX : column->spare;
+
+        if (!layout->is_left_out[i] && spare > most) {
+            found = i;
+            most = spare;
+        }
+    }
+    if (found != SIZE_MAX) {
+        layout->is_left_out[found] = true;
+    }
+    return found != SIZE_MAX;
 }
 
 /* The column that gives way next: the bars, then the widest name; SIZE_MAX if none can. */
-static size_t layout_widest(const GridLayout *layout)
+static size_t layout_widest(const GridLayout *layout, bool is_last)
 {
     size_t found = SIZE_MAX;
 
     for (size_t i = 0; i < layout->grid->n_columns; i++) {
         const ChartColumn *column = &layout->grid->columns[i];
 
-        if (layout->widths[i] <= column_min(column, layout->widths[i])) {
+        if (layout->is_left_out[i] ||
+            layout->widths[i] <= column_min(column, layout->widths[i], is_last)) {
             continue;
         }
         if (column->kind == CHART_BAR) {
@@ -155,19 +202,19 @@ static size_t layout_widest(const GridLayout *layout)
 
 static void layout_fit(GridLayout *layout, size_t width)
 {
-    size_t used = GRID_GAP * (layout->grid->n_columns - 1);
+    bool is_last = false;
+    size_t used;
 
-    for (size_t i = 0; i < layout->grid->n_columns; i++) {
-        used += layout->widths[i];
+    while (!is_last && layout_width(layout, true) > width) {
+        is_last = !layout_leave_out(layout);
     }
-    while (used > width) {
-        size_t i = layout_widest(layout);
+    for (used = layout_width(layout, false); used > width; used--) {
+        size_t i = layout_widest(layout, is_last);
 
         if (i == SIZE_MAX) {
             return; /* better a broken line than a number without its digits */
         }
         layout->widths[i]--;
-        used--;
     }
 }
 
@@ -207,6 +254,9 @@ static int append_row(const GridLayout *layout, const ChartCell *cells, Bytes *o
         size_t width = chart_text_width(cells[i].text);
         size_t taken = 0;
 
+        if (layout->is_left_out[i]) {
+            continue;
+        }
         if (is_number && width < layout->widths[i]) {
             n_blanks += layout->widths[i] - width;
         }

@@ -1,7 +1,8 @@
 /* toolkit/chart/grid.h: tables and bars of text, for a terminal.
  *
- * Columns are as wide as what is in them. Where that is more than the terminal has, the bars and
- * then the longest names give way. Thread: any, one at a time.
+ * Columns are as wide as what is in them. Where that is more than the terminal has, the bars become
+ * short, then the longest names; then the bars are left out, and after them the columns that can be
+ * spared. Numbers are never cut. Thread: any, one at a time.
  */
 #pragma once
 
@@ -34,6 +35,7 @@ typedef enum ChartTone {
 typedef struct ChartColumn {
     const char *title; /* NULL in all columns: there is no head */
     ChartKind kind;
+    unsigned spare; /* where there is no room, the highest is left out first; 0: never */
 } ChartColumn;
 
 typedef struct ChartCell {

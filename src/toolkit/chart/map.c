@@ -233,7 +233,7 @@ static void map_draw_title(Map *map, const ChartNode *node, const MapCell *cell)
         draw_text(draw, node->path);
         draw_raw(draw, SPAN("\n"));
         draw_number(draw, (double)cell->n_files, 0);
-        draw_raw(draw, SPAN(" small files · "));
+        draw_raw(draw, cell->n_files == 1 ? SPAN(" small file · ") : SPAN(" small files · "));
         draw_text(draw, span_from_str(page->figures[page->area].name));
         draw_raw(draw, SPAN(" "));
         draw_number(draw, node->weight, page->figures[page->area].decimals);

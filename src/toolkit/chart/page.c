@@ -52,16 +52,18 @@ static void svg_document(Draw *draw)
     draw_raw(draw, SPAN("</script>\n</svg>\n"));
 }
 
-/* A page's own rules; those of the pictures are in draw_style. */
+/* A page's own rules; those of the pictures are in draw_style. The table may be wider than a small
+ * screen, and is then moved by itself, not with the page. */
 static const Span page_style = SPAN_INIT(
     "\nbody{margin:0 auto;max-width:1200px;padding:16px 16px 64px;"
     "background:var(--ground);color:var(--ink);font:14px/1.4 system-ui,sans-serif}\n"
     "h1{font-size:20px;margin:0;overflow-wrap:anywhere}\nh2{font-size:16px}\n"
-    "p{margin:4px 0 12px}\nsvg{display:block;width:100%;height:auto}\n"
+    "p{margin:4px 0 12px;overflow-wrap:anywhere}\nsvg{display:block;width:100%;height:auto}\n"
+    ".wide{overflow-x:auto}\n"
     "table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}\n"
     "th,td{padding:3px 8px;text-align:right;border-bottom:1px solid var(--rule)}\n"
     "th:first-child,td:first-child{text-align:left;overflow-wrap:anywhere;"
-    "font-family:ui-monospace,Menlo,Consolas,monospace;font-weight:normal}\n"
+    "min-width:12em;font-family:ui-monospace,Menlo,Consolas,monospace;font-weight:normal}\n"
     "#detail{position:fixed;left:0;right:0;bottom:0;margin:0;padding:8px 16px;"
     "background:var(--bar);color:var(--bar-ink);overflow-wrap:anywhere;min-height:1.4em}\n");
 
@@ -102,7 +104,8 @@ static void html_table(Draw *draw)
     }
     draw_number(draw, (double)page->n_files, 0);
     draw_raw(draw, page->n_files == 1 ? SPAN(" file</h2>\n") : SPAN(" files</h2>\n"));
-    draw_raw(draw, SPAN("<table>\n<thead><tr><th scope=\"col\">file</th>"));
+    draw_raw(draw, SPAN("<div class=\"wide\" role=\"region\" aria-label=\"Figures of the files\" "
+                        "tabindex=\"0\">\n<table>\n<thead><tr><th scope=\"col\">file</th>"));
     for (size_t i = 0; i < page->n_figures; i++) {
         draw_raw(draw, SPAN("<th scope=\"col\">"));
         draw_text(draw, span_from_str(page->figures[i].name));
@@ -120,7 +123,7 @@ static void html_table(Draw *draw)
         }
         draw_raw(draw, SPAN("</tr>\n"));
     }
-    draw_raw(draw, SPAN("</tbody>\n</table>\n"));
+    draw_raw(draw, SPAN("</tbody>\n</table>\n</div>\n"));
 }
 
 static void html_document(Draw *draw)

@@ -166,7 +166,8 @@ void draw_scatter(Draw *draw, double y)
     if (n > CHART_MAX_CELLS) {
         draw_format(draw, "<text class=\"end\" x=\"%d\" y=\"16\">", DRAW_WIDTH - SCATTER_RIGHT);
         draw_number(draw, (double)(n - CHART_MAX_CELLS), 0);
-        draw_raw(draw, SPAN(" smaller files are left out</text>\n"));
+        draw_raw(draw, n == CHART_MAX_CELLS + 1 ? SPAN(" smaller file is left out</text>\n")
+                                                : SPAN(" smaller files are left out</text>\n"));
         n = CHART_MAX_CELLS;
     }
     scatter_draw_points(draw, &across, &up, points, n);

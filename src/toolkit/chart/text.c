@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "toolkit/shown.h"
 
 typedef struct TextRange {
     uint32_t first;
@@ -45,13 +46,6 @@ static const TextRange text_zero[] = {
     {0xFEFF, 0xFEFF}, {0xE0100, 0xE01EF},
 };
 
-/* Not shown as they are: they would end the line, move the cursor, turn the text around, or are
- * not allowed in XML. */
-static const TextRange text_hidden[] = {
-    {0x0000, 0x001F}, {0x007F, 0x009F}, {0x061C, 0x061C}, {0x200E, 0x200F},
-    {0x2028, 0x202E}, {0x2066, 0x2069}, {0xFFFE, 0xFFFF},
-};
-
 static bool text_in(const TextRange *ranges, size_t n, uint32_t code)
 {
     size_t low = 0;
@@ -73,7 +67,7 @@ static bool text_in(const TextRange *ranges, size_t n, uint32_t code)
 
 /* One letter as it is shown. */
 typedef struct TextGlyph {
-    char bytes[12];
+    char bytes[8];
     size_t n;
     size_t width;
 } TextGlyph;
@@ -92,24 +86,17 @@ static uint32_t text_decode(const char *p, unsigned n)
 /* Takes the first letter of what is left. */
 static TextGlyph text_next(Span *left)
 {
-    unsigned n = utf8_sequence(left->p, left->p + left->n);
-    TextGlyph glyph = {.bytes = "\uFFFD", .n = 3, .width = 1};
-    uint32_t code;
+    ToolkitShown shown = toolkit_shown_next(left);
+    TextGlyph glyph = {.n = shown.n, .width = shown.n};
 
-    if (n > 0) {
-        code = text_decode(left->p, n);
-        if (TEXT_IN(text_hidden, code)) {
-            glyph.n = (size_t)snprintf(glyph.bytes, sizeof(glyph.bytes),
-                                       code < 0x100 ? "\\x%02x" : "\\u%04x", code & 0xFFFF);
-            glyph.width = glyph.n;
-        } else {
-            memcpy(glyph.bytes, left->p, n);
-            glyph.n = n;
-            glyph.width = TEXT_IN(text_zero, code) ? 0 : 1;
-            glyph.width += TEXT_IN(text_wide, code) && glyph.width > 0 ? 1 : 0;
-        }
+    memcpy(glyph.bytes, shown.bytes, shown.n);
+    /* Escapes are of ASCII letters. */
+    if (utf8_byte(shown.bytes) >= 0x80) {
+        uint32_t code = text_decode(shown.bytes, (unsigned)shown.n);
+
+        glyph.width = TEXT_IN(text_zero, code) ? 0 : 1;
+        glyph.width += TEXT_IN(text_wide, code) && glyph.width > 0 ? 1 : 0;
     }
-    *left = span_make(left->p + (n > 0 ? n : 1), left->n - (n > 0 ? n : 1));
     return glyph;
 }
 

@@ -1,7 +1,7 @@
 /* toolkit/chart/text.h: names that strangers chose, as a terminal and a browser may show them.
  *
- * A control character is shown as \x0a, one that turns the direction of writing as \u202e, a byte
- * that is no UTF-8 as U+FFFD: what is shown is one line, and reads as it is stored. Thread: any.
+ * What cannot be shown as it is, is written with a backslash (shown.h): a text is one line, reads
+ * as it is stored, and no two names look alike because of it. Thread: any.
  */
 #pragma once
 

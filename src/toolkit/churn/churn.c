@@ -51,6 +51,9 @@ static int churn_copy(Churn *churn, const ChurnOptions *options, const ChurnRepo
     if (r == 0) {
         r = churn_copy_span(&churn->arena, repository->head, &churn->repository.head);
     }
+    if (r == 0) {
+        r = churn_copy_span(&churn->arena, repository->base, &churn->repository.base);
+    }
     if (r == 0 && options->rev != NULL) {
         churn->options.rev = arena_copy(&churn->arena, span_from_str(options->rev)).p;
         r = churn->options.rev == NULL ? err_raise(-ENOMEM) : 0;
@@ -116,6 +119,11 @@ void churn_set_elapsed(Churn *churn, int64_t elapsed_us)
     churn->elapsed_us = elapsed_us;
 }
 
+int64_t churn_elapsed(const Churn *churn)
+{
+    return churn->elapsed_us;
+}
+
 size_t churn_n_commits(const Churn *churn)
 {
     return atomic_load_explicit(&churn->n_read, memory_order_relaxed);
@@ -139,11 +147,6 @@ int churn_next_run(Churn *churn, ChurnRun *ret, bool *ret_is_one)
     r = churn_make_argv(churn);
     if (r != 0) {
         return err_pass(r);
-    }
-    /* There may be no tree to ask (runs.c). */
-    if (churn->argv == NULL) {
-        churn->phase = CHURN_PHASE_END;
-        return 0;
     }
     churn_log_deinit(&churn->log);
     churn_log_init(&churn->log, churn->phase == CHURN_PHASE_TREE ? CHURN_LOG_NAMES : form);

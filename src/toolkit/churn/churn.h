@@ -19,7 +19,8 @@
  * there under its old name.
  *
  * Counted are all commits but merges, by committer time; dates are told by author time, in UTC.
- * What is kept grows with the number of files, authors and folders, not with the number of commits.
+ * What is kept grows with the number of files, authors and folders, not with the number of commits;
+ * but if folders are asked for and renames followed, some bytes for every change, 64 MiB at most.
  * Thread: any, one at a time.
  */
 #pragma once
@@ -64,7 +65,7 @@ typedef struct ChurnOptions {
     int64_t until_s;     /* INT64_MAX: to the end */
     int64_t now_s;       /* told as generated_at */
     int64_t period_days; /* told in the result; 0: since_s was given another way */
-    const char *rev;     /* NULL: HEAD */
+    const char *rev; /* NULL: HEAD; told in the result. Of a range, the repository has both ends */
     const char *const *paths; /* NULL-terminated pathspecs relative to the folder; NULL: all of the
                                  folder that is asked about */
     bool no_renames;
@@ -86,6 +87,7 @@ typedef struct ChurnRepository {
     bool is_bare;
     bool is_shallow; /* the history is cut: said in the result */
     Span head;       /* commit id; empty: no commit yet */
+    Span base;       /* commit id: without what it has behind it, of "A..B"; empty: all */
 } ChurnRepository;
 
 typedef struct Churn Churn;
@@ -115,6 +117,7 @@ int churn_finish(Churn *churn);
 
 /* Told in the result; without it, or below 0, left out. */
 void churn_set_elapsed(Churn *churn, int64_t elapsed_us);
+int64_t churn_elapsed(const Churn *churn); /* < 0: was not told */
 
 /* Commits read so far, for progress. Thread: any. */
 size_t churn_n_commits(const Churn *churn);
@@ -147,6 +150,19 @@ typedef struct ChurnFile {
     bool is_deleted;  /* its last change took it away; a merge may have brought it back */
     const char *flag; /* "lock", "generated", "vendored", "minified", or NULL */
 } ChurnFile;
+
+/* Were lines counted? If not, a file's additions, deletions and churn_score mean nothing. */
+bool churn_has_lines(const Churn *churn);
+
+/* What churn_new was told, copied. Borrowed until free. */
+const ChurnRepository *churn_repository(const Churn *churn);
+
+/* What a reader has to know, a sentence or two each; returns how many. */
+typedef struct ChurnNote {
+    char text[200];
+} ChurnNote;
+#define CHURN_MAX_NOTES 8
+size_t churn_notes(const Churn *churn, ChurnNote out[CHURN_MAX_NOTES]);
 
 /* By churn_score, then path. */
 size_t churn_n_files(const Churn *churn);

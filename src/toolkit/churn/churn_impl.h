@@ -114,15 +114,8 @@ int churn_write_summary(const Churn *churn, Bytes *out);
 int churn_write_markdown(const Churn *churn, Bytes *out);
 int churn_write_csv(const Churn *churn, Bytes *out);
 
-/* What a reader has to know, a sentence or two each; returns how many. */
-typedef struct ChurnNote {
-    char text[200];
-} ChurnNote;
-#define CHURN_MAX_NOTES 8
-size_t churn_notes(const Churn *churn, ChurnNote out[CHURN_MAX_NOTES]);
-
-/* Text that others chose, for people: what is not UTF-8 and controls as '?', the bytes in `escaped`
- * with a backslash before them. */
+/* Text that others chose, as it can be shown (toolkit/shown.h), the bytes in `escaped` with a
+ * backslash before them. */
 int churn_append_shown(Bytes *out, Span text, const char *escaped);
 
 /* Rounded to so many decimals. */

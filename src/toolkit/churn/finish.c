@@ -322,6 +322,16 @@ int churn_finish(Churn *churn)
 
 /* ---- looking at it ---- */
 
+bool churn_has_lines(const Churn *churn)
+{
+    return !churn->options.without_lines;
+}
+
+const ChurnRepository *churn_repository(const Churn *churn)
+{
+    return &churn->repository;
+}
+
 size_t churn_n_files(const Churn *churn)
 {
     return churn->n_files;

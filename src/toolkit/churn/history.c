@@ -13,15 +13,20 @@
 
 #define HISTORY_MAX_COMMIT_FILES 30
 
+/* Five bytes for each change on average: some ten million of them. */
+#define HISTORY_TRAIL_BYTES ((size_t)64 * 1024 * 1024)
+
 void churn_history_init(ChurnHistory *history, const ChurnOptions *options)
 {
     *history = (ChurnHistory){
         .has_folders = options->directories,
         .has_pairs = options->n_pairs > 0,
+        .has_trail = options->directories && !options->no_renames,
         .max_commit_files =
             options->max_commit_files == 0 ? HISTORY_MAX_COMMIT_FILES : options->max_commit_files,
     };
     arena_init(&history->arena, HISTORY_TEXT_BYTES);
+    bytes_init(&history->trail, HISTORY_TRAIL_BYTES);
     churn_texts_init(&history->names, options->seed);
     churn_texts_init(&history->authors, options->seed);
     churn_texts_init(&history->folders, options->seed);
@@ -42,6 +47,7 @@ void churn_history_deinit(ChurnHistory *history)
     (void)mem_free(history->author_states);
     (void)mem_free(history->folder_states);
     (void)mem_free(history->touched);
+    bytes_deinit(&history->trail);
     arena_deinit(&history->arena);
     *history = (ChurnHistory){.n_files = 0};
 }
@@ -175,7 +181,7 @@ static int history_touch(ChurnHistory *history, uint32_t file, uint32_t author, 
     history->touched[(*n_touched)++] = file;
     r = churn_shares_add(&history->shares, file, author, 1, 0);
     if (r == 0 && state->folder != CHURN_NONE) {
-        r = churn_history_touch_folder(history, state->folder, author);
+        r = churn_history_touch_folder(history, state->folder, author, history->n_commits);
     }
     return err_pass(r);
 }
@@ -272,6 +278,9 @@ int churn_history_commit(ChurnHistory *history, uint32_t author, int64_t author_
         if (!changes[i].is_submodule && changes[i].status == 'R') {
             r = history_rename(history, &changes[i]);
         }
+    }
+    if (r == 0 && history->has_trail && n_touched > 0) {
+        r = churn_history_leave_trail(history, author, history->touched, n_touched);
     }
     if (r == 0 && history->has_pairs && n_touched > 1) {
         if (n_touched <= history->max_commit_files) {

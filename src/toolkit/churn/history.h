@@ -14,6 +14,7 @@
 #pragma once
 
 #include "base/arena.h"
+#include "base/bytes.h"
 #include "toolkit/churn/pairs.h"
 #include "toolkit/churn/shares.h"
 #include "toolkit/churn/table.h"
@@ -98,6 +99,9 @@ typedef struct ChurnHistory {
     size_t cap_folders;
     ChurnShares shares;
     ChurnShares folder_shares;
+    bool has_trail;
+    bool is_trail_cut; /* there is none: it has become too long */
+    Bytes trail; /* commit by commit its author and files, for folders that are counted anew */
     ChurnPairs pairs;
     uint32_t *touched; /* files of the commit */
     size_t cap_touched;
@@ -127,9 +131,17 @@ int churn_history_lines(ChurnHistory *history, uint32_t file, uint32_t author, C
 /* The folder of a path, made with all that it lies in. 0, -ENOMEM. */
 int churn_history_folder(ChurnHistory *history, Span path, uint32_t *ret);
 
-/* The commit that is being counted touched the folder: it and all above count it, once. 0,
- * -ENOMEM. */
-int churn_history_touch_folder(ChurnHistory *history, uint32_t folder, uint32_t author);
+/* The commit (number from 1) touched the folder: it and all above count it, once. 0, -ENOMEM. */
+int churn_history_touch_folder(ChurnHistory *history, uint32_t folder, uint32_t author,
+                               uint32_t commit);
+
+/* Remembers the files that a commit touched. 0, -ENOMEM. */
+int churn_history_leave_trail(ChurnHistory *history, uint32_t author, const uint32_t *files,
+                              size_t n);
+
+/* Commits and authors of all folders anew, along the trail: a commit of a file that turned out to
+ * be another counts for the folder of that one. 0, -ENOMEM. */
+int churn_history_recount_folders(ChurnHistory *history);
 
 /* The path is there, at the end: the file of that name is one of its own. */
 void churn_history_is_there(ChurnHistory *history, Span path);

@@ -8,7 +8,6 @@
 #include "toolkit/churn/churn_impl.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -98,6 +97,15 @@ static int runs_add_window(Runs *runs)
     return err_pass(r);
 }
 
+/* The newer end of what is read. The id was copied with a NUL behind it. */
+static const char *runs_tip(const Churn *churn)
+{
+    if (churn->repository.base.n > 0) {
+        return churn->repository.head.p;
+    }
+    return churn->options.rev == NULL ? "HEAD" : churn->options.rev;
+}
+
 /* With paths, history is not simplified: git would leave out commits of branches whose work was
  * undone, and a file would have fewer commits in its folder's analysis than in that of the whole.
  */
@@ -112,6 +120,28 @@ static void runs_add_paths(Runs *runs)
     for (size_t i = 0; paths != NULL && paths[i] != NULL; i++) {
         runs_add(runs, paths[i]);
     }
+}
+
+/* What is read: of a range by the ids of its ends, so that nothing in a name is taken for something
+ * else. */
+static int runs_add_revisions(Runs *runs)
+{
+    Churn *churn = runs->churn;
+    Span base = churn->repository.base;
+    char *but;
+
+    runs_add(runs, "--end-of-options");
+    runs_add(runs, runs_tip(churn));
+    if (base.n == 0) {
+        return 0;
+    }
+    but = arena_alloc(&churn->arena, base.n + 2);
+    if (but == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    (void)snprintf(but, base.n + 2, "^%.*s", (int)base.n, base.p);
+    runs_add(runs, but);
+    return 0;
 }
 
 static int runs_make_log(Runs *runs)
@@ -144,36 +174,14 @@ static int runs_make_log(Runs *runs)
         runs_add(runs, "--stdin");
     } else {
         r = runs_add_window(runs);
-        runs_add(runs, "--end-of-options");
-        runs_add(runs, options->rev == NULL ? "HEAD" : options->rev);
+        r = r != 0 ? r : runs_add_revisions(runs);
     }
     runs_add_paths(runs);
     return err_pass(r);
 }
 
-/* The tree at the newer end of a revision: of "a..b" the second, NULL if that is not clear. */
-static const char *runs_tip(const char *rev)
-{
-    const char *at;
-
-    if (rev == NULL) {
-        return "HEAD";
-    }
-    if (rev[0] == '^' || strstr(rev, "^!") != NULL || strstr(rev, "^@") != NULL ||
-        strstr(rev, "^-") != NULL) {
-        return NULL;
-    }
-    at = strstr(rev, "..");
-    if (at == NULL) {
-        return rev;
-    }
-    at += at[2] == '.' ? 3 : 2;
-    return *at == '\0' ? "HEAD" : at;
-}
-
 int churn_make_argv(Churn *churn)
 {
-    const char *tip = runs_tip(churn->options.rev);
     Runs runs = {.churn = churn, .cap = RUNS_MAX_ARGUMENTS};
     int r = 0;
 
@@ -181,16 +189,13 @@ int churn_make_argv(Churn *churn)
         runs.cap++;
     }
     churn->argv = mem_free(churn->argv);
-    if (churn->phase == CHURN_PHASE_TREE && tip == NULL) {
-        return 0;
-    }
     churn->argv = mem_alloc_array(runs.cap, sizeof(*churn->argv));
     if (churn->argv == NULL) {
         return err_raise(-ENOMEM);
     }
     if (churn->phase == CHURN_PHASE_TREE) {
         runs_add_all(&runs, runs_tree, TW_ARRAY_SIZE(runs_tree));
-        runs_add(&runs, tip);
+        runs_add(&runs, runs_tip(churn));
     } else {
         r = runs_make_log(&runs);
     }

@@ -104,8 +104,10 @@ static void settle_folders(ChurnHistory *history)
 
 int churn_history_settle(ChurnHistory *history)
 {
-    int r = settle_authors(history);
+    int r = history->n_links > 0 && history->has_trail ? churn_history_recount_folders(history) : 0;
 
+    /* The trail has the numbers that authors had until now. */
+    r = r != 0 ? r : settle_authors(history);
     if (r != 0) {
         return err_pass(r);
     }

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/rfc3339.h"
-#include "base/utf8.h"
+#include "toolkit/shown.h"
 
 bool churn_format_parse(Span name, ChurnFormat *ret)
 {
@@ -66,45 +66,19 @@ int churn_write(const Churn *churn, ChurnFormat format, Bytes *out)
     return r;
 }
 
-/* What a terminal would obey instead of showing it: controls, and marks that turn the direction of
- * writing. */
-static bool write_is_control(const char *p, unsigned length)
-{
-    unsigned a = utf8_byte(p);
-    unsigned b = length > 1 ? utf8_byte(p + 1) : 0;
-    unsigned c = length > 2 ? utf8_byte(p + 2) : 0;
-
-    if (length == 1) {
-        return a < 0x20 || a == 0x7F;
-    }
-    if (length == 2) {
-        return a == 0xC2 && b < 0xA0;
-    }
-    /* U+200E, U+200F, U+2028…U+202E, U+2066…U+2069 */
-    return length == 3 && a == 0xE2 &&
-           ((b == 0x80 && (c == 0x8E || c == 0x8F || (c >= 0xA8 && c <= 0xAE))) ||
-            (b == 0x81 && c >= 0xA6 && c <= 0xA9));
-}
-
 int churn_append_shown(Bytes *out, Span text, const char *escaped)
 {
-    const char *end = text.p + text.n;
     int r = 0;
 
-    for (const char *p = text.p; text.n > 0 && p < end && r == 0;) {
-        unsigned length = utf8_sequence(p, end);
+    while (text.n > 0 && r == 0) {
+        ToolkitShown shown = toolkit_shown_next(&text);
 
-        if (length == 0 || write_is_control(p, length)) {
-            r = bytes_append_byte(out, '?');
-        } else {
-            if (strchr(escaped, *p) != NULL) {
+        for (size_t i = 0; i < shown.n && r == 0; i++) {
+            if (strchr(escaped, shown.bytes[i]) != NULL) {
                 r = bytes_append_byte(out, '\\');
             }
-            if (r == 0) {
-                r = bytes_append(out, p, length);
-            }
+            r = r != 0 ? r : bytes_append_byte(out, shown.bytes[i]);
         }
-        p += length == 0 ? 1 : length;
     }
     return r;
 }
@@ -139,7 +113,9 @@ size_t churn_notes(const Churn *churn, ChurnNote out[CHURN_MAX_NOTES])
     if (churn->options.rev == NULL && churn->repository.head.n == 0) {
         (void)snprintf(out[n++].text, sizeof(out->text), "The repository has no commit yet.");
     } else if (churn->history.n_commits == 0) {
-        (void)snprintf(out[n++].text, sizeof(out->text), "No commit is in the window.");
+        (void)snprintf(out[n++].text, sizeof(out->text), "No commit %s.",
+                       churn->options.paths != NULL ? "in the window changes what the paths name"
+                                                    : "is in the window");
     }
     if (churn->repository.is_shallow) {
         (void)snprintf(out[n++].text, sizeof(out->text),
@@ -173,6 +149,11 @@ size_t churn_notes(const Churn *churn, ChurnNote out[CHURN_MAX_NOTES])
                        "Too many pairs of files change together: up to %" PRIu32
                        " commits are missing in the support of any.",
                        churn->history.pairs.missing);
+    }
+    if (churn->history.is_trail_cut && churn->history.n_links > 0) {
+        (void)snprintf(out[n++].text, sizeof(out->text),
+                       "The history is too long to count the commits of folders anew: those of "
+                       "files under other names may be missing.");
     }
     return n;
 }

@@ -273,6 +273,9 @@ static void members_head(const Churn *churn, JsonWriter *w)
     members_text(w, SPAN("prefix"), churn->repository.prefix);
     members_text(w, SPAN("rev"), options->rev == NULL ? SPAN("HEAD") : span_from_str(options->rev));
     members_text(w, SPAN("head"), churn->repository.head);
+    if (churn->repository.base.n > 0) {
+        members_text(w, SPAN("base"), churn->repository.base);
+    }
     members_bool(w, SPAN("bare"), churn->repository.is_bare);
     members_bool(w, SPAN("shallow"), churn->repository.is_shallow);
     members_bool(w, SPAN("renames_followed"), !options->no_renames);

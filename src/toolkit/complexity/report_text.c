@@ -5,10 +5,8 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "toolkit/shown.h"
 #include "json/writer.h"
-
-/* U+FFFD. */
-static const Span replacement = SPAN_INIT("\xEF\xBF\xBD");
 
 void report_text_begin(ReportText *t, Bytes *out)
 {
@@ -79,36 +77,6 @@ void report_text_double(ReportText *t, double value)
     report_text_span(t, span_make(text, json_format_double(value, text)));
 }
 
-/* The next character of s at *at: its bytes, or the replacement for what is not UTF-8. */
-static Span text_next(Span s, size_t *at)
-{
-    unsigned n = utf8_sequence(s.p + *at, s.p + s.n);
-    Span c = n > 0 ? span_make(s.p + *at, n) : replacement;
-
-    *at += n > 0 ? n : 1;
-    return c;
-}
-
-/* C0, DEL, and C1, which terminals obey too; U+2028 and U+2029 end lines. */
-static bool text_is_control(Span c)
-{
-    unsigned first = utf8_byte(c.p);
-
-    if (c.n == 1) {
-        return first < 0x20 || first == 0x7F;
-    }
-    if (c.n == 2) {
-        return first == 0xC2 && utf8_byte(c.p + 1) < 0xA0;
-    }
-    return c.n == 3 && first == 0xE2 && utf8_byte(c.p + 1) == 0x80 &&
-           (utf8_byte(c.p + 2) == 0xA8 || utf8_byte(c.p + 2) == 0xA9);
-}
-
-static bool text_is(Span c, char wanted)
-{
-    return c.n == 1 && c.p[0] == wanted;
-}
-
 static size_t text_longest_run(Span s, char wanted)
 {
     size_t longest = 0;
@@ -133,11 +101,11 @@ void report_text_code(ReportText *t, Span s)
         report_text_str(t, "`");
     }
     report_text_str(t, padded ? " " : "");
-    for (size_t at = 0; at < s.n;) {
-        Span c = text_next(s, &at);
+    while (s.n > 0) {
+        ToolkitShown shown = toolkit_shown_next(&s);
 
-        report_text_str(t, text_is(c, '|') ? "\\" : "");
-        report_text_span(t, text_is_control(c) ? replacement : c);
+        report_text_str(t, shown.bytes[0] == '|' ? "\\" : "");
+        report_text_span(t, span_make(shown.bytes, shown.n));
     }
     report_text_str(t, padded ? " " : "");
     for (size_t i = 0; i < n_fence; i++) {
@@ -147,28 +115,20 @@ void report_text_code(ReportText *t, Span s)
 
 void report_text_words(ReportText *t, Span s)
 {
-    for (size_t at = 0; at < s.n;) {
-        Span c = text_next(s, &at);
+    while (s.n > 0) {
+        ToolkitShown shown = toolkit_shown_next(&s);
 
-        if (c.n == 1 && strchr("\\`*_[]<>|#~&", c.p[0]) != NULL) {
-            report_text_str(t, "\\");
+        for (size_t i = 0; i < shown.n; i++) {
+            report_text_str(t, strchr("\\`*_[]<>|#~&", shown.bytes[i]) != NULL ? "\\" : "");
+            report_text_span(t, span_make(&shown.bytes[i], 1));
         }
-        report_text_span(t, text_is_control(c) ? replacement : c);
     }
 }
 
-/* NULL: as it is. */
-static const char *text_xml_escape(Span c)
+/* NULL: as it is shown. */
+static const char *text_xml_escape(char c)
 {
-    if (c.n == 3) {
-        /* U+FFFE and U+FFFF are no characters of XML. */
-        return memcmp(c.p, "\xEF\xBF", 2) == 0 && utf8_byte(c.p + 2) >= 0xBE ? "\xEF\xBF\xBD"
-                                                                             : NULL;
-    }
-    if (c.n != 1) {
-        return NULL;
-    }
-    switch (c.p[0]) {
+    switch (c) {
     case '&':
         return "&amp;";
     case '<':
@@ -184,38 +144,37 @@ static const char *text_xml_escape(Span c)
     case '\r':
         return "&#13;";
     default:
-        return utf8_byte(c.p) < 0x20 ? "\xEF\xBF\xBD" : NULL;
+        return NULL;
     }
 }
 
 void report_text_xml(ReportText *t, Span s)
 {
-    for (size_t at = 0; at < s.n;) {
-        Span c = text_next(s, &at);
-        const char *escape = text_xml_escape(c);
+    while (s.n > 0) {
+        const char *escape = text_xml_escape(*s.p);
+        ToolkitShown shown = toolkit_shown_next(&s);
 
-        report_text_span(t, escape != NULL ? span_from_str(escape) : c);
+        report_text_span(t,
+                         escape != NULL ? span_from_str(escape) : span_make(shown.bytes, shown.n));
     }
 }
 
 void report_text_csv(ReportText *t, Span s)
 {
     bool quoted = false;
-    size_t from = 0;
 
     for (size_t i = 0; i < s.n; i++) {
-        quoted = quoted || s.p[i] == '"' || s.p[i] == ',' || s.p[i] == '\n' || s.p[i] == '\r';
+        quoted = quoted || s.p[i] == '"' || s.p[i] == ',';
     }
     /* RFC 4180 lets blanks be part of a field, but some readers trim what is not quoted. */
     quoted = quoted || (s.n > 0 && (s.p[0] == ' ' || s.p[s.n - 1] == ' '));
     report_text_str(t, quoted ? "\"" : "");
-    for (size_t i = 0; i < s.n; i++) {
-        if (s.p[i] == '"') {
-            report_text_span(t, span_make(s.p + from, i + 1 - from));
-            from = i;
-        }
+    while (s.n > 0) {
+        ToolkitShown shown = toolkit_shown_next(&s);
+
+        report_text_str(t, shown.bytes[0] == '"' ? "\"" : "");
+        report_text_span(t, span_make(shown.bytes, shown.n));
     }
-    report_text_span(t, span_make(s.p + from, s.n - from));
     report_text_str(t, quoted ? "\"" : "");
 }
 

@@ -34,17 +34,17 @@ void report_text_decimal(ReportText *t, double value);
 /* The shortest decimal that reads back as the same double. */
 void report_text_double(ReportText *t, double value);
 
-/* A code span, also inside a table: fenced, pipes escaped, control characters and what is not UTF-8
- * replaced. Nothing for nothing. */
+/* A code span, also inside a table: fenced, pipes escaped, and what cannot be shown written as
+ * toolkit/shown.h says, here and below. Nothing for nothing. */
 void report_text_code(ReportText *t, Span s);
 
 /* Words in Markdown, likewise harmless. */
 void report_text_words(ReportText *t, Span s);
 
-/* The value of an attribute, without its quotes: what XML 1.0 cannot say becomes U+FFFD. */
+/* The value of an attribute, without its quotes; tabs and ends of lines as XML writes them. */
 void report_text_xml(ReportText *t, Span s);
 
-/* A field of RFC 4180, in quotes if it must be. */
+/* A field of RFC 4180, in quotes if it must be; always on one line. */
 void report_text_csv(ReportText *t, Span s);
 
 /* A path as a relative reference of RFC 3986, every byte but the harmless ones percent-encoded; an

@@ -27,6 +27,8 @@ static void line_says_how_far_the_job_is(void **state)
     (void)state;
     expect_line(0, 0, 80, "looking for files…");
     expect_line(12345, 0, 80, "12,345 commits read");
+    expect_line(1, 0, 80, "1 commit read");
+    expect_line(1, 1, 40, "██████████ 1 of 1 file");
     expect_line(0, 2000, 40, "░░░░░░░░░░ 0 of 2,000 files");
     expect_line(500, 2000, 40, "██▌░░░░░░░ 500 of 2,000 files");
     expect_line(2000, 2000, 40, "██████████ 2,000 of 2,000 files");

@@ -298,6 +298,34 @@ static void a_look_says_what_writing_would_do(void **state)
     assert_content("a", "1\n2\n3\n");
 }
 
+static void a_try_leaves_nothing_behind(void **state)
+{
+    Diag diag = DIAG_NULL;
+
+    (void)state;
+    make_folder("folder");
+    make_folder("closed");
+    assert_int_equal(put("file", "f", false, NULL), 0);
+    assert_int_equal(symlink("file", scratch_path("link")), 0);
+    assert_int_equal(io_tree_try(scratch, "new", NULL), 0);
+    assert_int_equal(io_tree_try(scratch, "file", NULL), 0);
+    assert_int_equal(io_tree_try(scratch, "folder/new", NULL), 0);
+    assert_int_equal(io_tree_try(scratch, "folder", &diag), IO_TREE_E_PLACE);
+    assert_non_null(strstr(diag.message, "no regular file"));
+    assert_int_equal(io_tree_try(scratch, "link", NULL), IO_TREE_E_PLACE);
+    assert_int_equal(io_tree_try(scratch, "file/x", NULL), IO_TREE_E_PLACE);
+    assert_int_equal(io_tree_try(scratch, "../x", NULL), IO_TREE_E_PLACE);
+    assert_int_equal(io_tree_try(scratch, "missing/x", NULL), -ENOENT);
+    assert_int_equal(io_tree_try("/nonexistent/x", "a", NULL), -ENOENT);
+    assert_content("file", "f");
+    /* Nobody but the superuser can write there. */
+    assert_int_equal(chmod(scratch_path("closed"), 0500), 0);
+    assert_int_equal(io_tree_try(scratch, "closed/x", NULL), geteuid() == 0 ? 0 : IO_TREE_E_PLACE);
+    assert_int_equal(rmdir(scratch_path("closed")), 0);
+    assert_int_equal(rmdir(scratch_path("folder")), 0);
+    assert_int_equal(scratch_count(false), 2);
+}
+
 static void lines_are_counted_by_the_shortest_difference(void **state)
 {
     static const struct {
@@ -473,6 +501,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_no_file_is_in_the_way, setup, teardown),
         cmocka_unit_test_setup_teardown(a_root_that_is_not_there_is_an_error, setup, teardown),
         cmocka_unit_test_setup_teardown(a_look_says_what_writing_would_do, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_try_leaves_nothing_behind, setup, teardown),
         cmocka_unit_test_setup_teardown(lines_are_counted_by_the_shortest_difference, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(huge_differences_are_bounded, setup, teardown),

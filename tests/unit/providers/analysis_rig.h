@@ -140,6 +140,97 @@ TW_UNUSED static void rig_overwrite(const Rig *rig, const char *path, const char
     assert_int_equal(close(fd), 0);
 }
 
+/* ---- programs that must not run ---- */
+
+/* A program that leaves a trace, as hook and as everything that settings can name. */
+TW_UNUSED static void rig_put_canary(const Rig *rig)
+{
+    char script[256];
+    char path[512];
+
+    (void)snprintf(script, sizeof(script), "#!/bin/sh\ntouch %s/ran\nexit 1\n", rig->folder);
+    rig_put(rig, ".git/hooks/canary", script);
+    rig_put(rig, ".git/hooks/post-index-change", script);
+    rig_path(rig, ".git/hooks/canary", path);
+    assert_int_equal(chmod(path, 0700), 0);
+    rig_path(rig, ".git/hooks/post-index-change", path);
+    assert_int_equal(chmod(path, 0700), 0);
+}
+
+TW_UNUSED static void rig_set_canary(const Rig *rig, const char *key)
+{
+    char words[512];
+
+    (void)snprintf(words, sizeof(words), "config %s %s/.git/hooks/canary", key, rig->project);
+    rig_git(rig, words);
+}
+
+TW_UNUSED static void rig_set_canaries(const Rig *rig)
+{
+    static const char *const keys[] = {
+        "filter.x.clean",
+        "filter.x.smudge",
+        "diff.x.textconv",
+        "diff.x.command",
+        "diff.external",
+        "core.fsmonitor",
+        "core.pager",
+        "core.editor",
+        "core.sshCommand",
+        "gpg.program",
+        "core.alternateRefsCommand",
+        "credential.helper",
+        "core.askPass",
+    };
+
+    rig_put_canary(rig);
+    rig_git(rig, "config log.showSignature true");
+    rig_git(rig, "config diff.autoRefreshIndex true");
+    for (size_t i = 0; i < TW_ARRAY_SIZE(keys); i++) {
+        rig_set_canary(rig, keys[i]);
+    }
+}
+
+TW_UNUSED static bool rig_has_run(const Rig *rig)
+{
+    char path[512];
+
+    (void)snprintf(path, sizeof(path), "%s/ran", rig->folder);
+    return access(path, F_OK) == 0;
+}
+
+TW_UNUSED static void rig_read_index(const Rig *rig, Bytes *out)
+{
+    char path[512];
+    char piece[4096];
+    FILE *file;
+    size_t n;
+
+    rig_path(rig, ".git/index", path);
+    file = fopen(path, "re");
+    assert_non_null(file);
+    bytes_init(out, RIG_BYTES);
+    while ((n = fread(piece, 1, sizeof(piece), file)) > 0) {
+        assert_int_equal(bytes_append(out, piece, n), 0);
+    }
+    assert_int_equal(fclose(file), 0);
+}
+
+/* A repository of two commits with every trap that settings can set, its index stale: whoever looks
+ * at the work tree as git does reads a.c and same.c through the filter. */
+TW_UNUSED static void rig_put_trap(const Rig *rig)
+{
+    rig_put(rig, "a.c", "int f(int a) { return a; }\n");
+    rig_put(rig, "same.c", "int f(int a) { return a; }\n");
+    rig_put(rig, ".gitattributes", "* filter=x diff=x\n");
+    rig_commit(rig, "one");
+    rig_put(rig, "a.c", "int f(int a) { if (a) { return 1; } return 2; }\n");
+    rig_commit(rig, "two");
+    rig_set_canaries(rig);
+    rig_age(rig, "a.c", 1000000000);
+    rig_age(rig, "same.c", 1000000000);
+}
+
 /* ---- the beginning and the end ---- */
 
 TW_UNUSED static int rig_setup(void **state)

@@ -175,6 +175,77 @@ static void what_is_no_repository_or_revision_is_said(void **state)
     assert_int_equal(changed(rig, "src/io/b.c")->commits, 2);
 }
 
+/* ---- ranges ---- */
+
+static void a_range_has_the_commits_between_its_ends(void **state)
+{
+    static const struct {
+        const char *rev;
+        unsigned commits; /* of src/io/b.c; 0: it is not there */
+    } ranges[] = {
+        {"HEAD~2..HEAD", 1},   {"HEAD~3..", 2},          {"..HEAD~1", 0},
+        {"side..main", 3},     {"main..side", 1},        {"HEAD@{0}~3..main", 2},
+        {"HEAD~3..HEAD~2", 1}, {"main^{/two..|two}", 2},
+    };
+    Rig *rig = *state;
+    AnalysisHistory history = of(rig);
+
+    commit_three(rig);
+    rig_git(rig, "checkout -q --orphan side");
+    rig_put(rig, "a.c", "int other;\n");
+    rig_commit(rig, "four");
+    rig_git(rig, "checkout -q main");
+    rig_git(rig, "commit -q --allow-empty -m four");
+    for (size_t i = 0; i < TW_ARRAY_SIZE(ranges); i++) {
+        const ChurnFile *file;
+
+        history.options.rev = ranges[i].rev;
+        if (read_history(rig, &history) != 0) {
+            fail_msg("%s: %s", ranges[i].rev, rig->diag.message);
+        }
+        file = changed(rig, "src/io/b.c");
+        if (file == NULL ? ranges[i].commits != 0 : file->commits != ranges[i].commits) {
+            fail_msg("%s: %u commits", ranges[i].rev, file == NULL ? 0 : file->commits);
+        }
+    }
+    history.options.rev = "HEAD~1..HEAD";
+    assert_int_equal(read_history(rig, &history), 0);
+    assert_told(rig, "\"rev\": \"HEAD~1..HEAD\"");
+    assert_told(rig, "\"base\": \"");
+}
+
+static void both_ends_of_a_range_must_be_commits(void **state)
+{
+    static const char *const ranges[][2] = {
+        {"v9..HEAD", "unknown revision 'v9'"},
+        {"HEAD..v9", "unknown revision 'v9'"},
+        {"HEAD..HEAD:a.c", "unknown revision 'HEAD:a.c'"},
+        {"HEAD~1...HEAD", "unknown revision 'HEAD~1...HEAD': a range is A..B"},
+        {"HEAD..--all", "unknown revision '--all'"},
+        {"--all..HEAD", "unknown revision '--all'"},
+        {"HEAD..^HEAD", "unknown revision '^HEAD'"},
+        {"^HEAD", "unknown revision '^HEAD'"},
+        {"", "unknown revision ''"},
+    };
+    Rig *rig = *state;
+    AnalysisHistory history = of(rig);
+    AnalysisFiles files = {.path = rig->project, .no_cache = true, .since = "HEAD~1..HEAD"};
+
+    commit_three(rig);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(ranges); i++) {
+        history.options.rev = ranges[i][0];
+        assert_int_equal(read_history(rig, &history), ANALYSIS_E_GIT);
+        if (strncmp(rig->diag.message, ranges[i][1], strlen(ranges[i][1])) != 0) {
+            fail_msg("%s: %s", ranges[i][0], rig->diag.message);
+        }
+        assert_string_equal(rig->diag.field, "revision");
+    }
+    /* What is compared with the files of today is one revision. */
+    assert_int_equal(rig_complexity(rig, &files), ANALYSIS_E_GIT);
+    assert_string_equal(rig->diag.field, "revision");
+    assert_non_null(strstr(rig->diag.message, "is a range"));
+}
+
 static void without_git_there_is_no_history(void **state)
 {
     Rig *rig = *state;
@@ -304,6 +375,9 @@ int main(void)
                                         setup, rig_teardown),
         cmocka_unit_test_setup_teardown(what_is_no_repository_or_revision_is_said, setup,
                                         rig_teardown),
+        cmocka_unit_test_setup_teardown(a_range_has_the_commits_between_its_ends, setup,
+                                        rig_teardown),
+        cmocka_unit_test_setup_teardown(both_ends_of_a_range_must_be_commits, setup, rig_teardown),
         cmocka_unit_test_setup_teardown(without_git_there_is_no_history, setup, rig_teardown),
         cmocka_unit_test_setup_teardown(lines_that_were_counted_are_remembered, setup,
                                         rig_teardown),

@@ -53,80 +53,6 @@ static int setup(void **state)
 
 /* ---- programs ---- */
 
-/* A program that leaves a trace, as hook and as everything that settings can name. */
-static void put_canary(const Rig *rig)
-{
-    char script[256];
-    char path[512];
-
-    (void)snprintf(script, sizeof(script), "#!/bin/sh\ntouch %s/ran\nexit 1\n", rig->folder);
-    rig_put(rig, ".git/hooks/canary", script);
-    rig_put(rig, ".git/hooks/post-index-change", script);
-    rig_path(rig, ".git/hooks/canary", path);
-    assert_int_equal(chmod(path, 0700), 0);
-    rig_path(rig, ".git/hooks/post-index-change", path);
-    assert_int_equal(chmod(path, 0700), 0);
-}
-
-static void set_canary(const Rig *rig, const char *key)
-{
-    char words[512];
-
-    (void)snprintf(words, sizeof(words), "config %s %s/.git/hooks/canary", key, rig->project);
-    rig_git(rig, words);
-}
-
-static void set_canaries(const Rig *rig)
-{
-    static const char *const keys[] = {
-        "filter.x.clean",
-        "filter.x.smudge",
-        "diff.x.textconv",
-        "diff.x.command",
-        "diff.external",
-        "core.fsmonitor",
-        "core.pager",
-        "core.editor",
-        "core.sshCommand",
-        "gpg.program",
-        "core.alternateRefsCommand",
-        "credential.helper",
-        "core.askPass",
-    };
-
-    put_canary(rig);
-    rig_git(rig, "config log.showSignature true");
-    rig_git(rig, "config diff.autoRefreshIndex true");
-    for (size_t i = 0; i < TW_ARRAY_SIZE(keys); i++) {
-        set_canary(rig, keys[i]);
-    }
-}
-
-static bool has_run(const Rig *rig)
-{
-    char path[512];
-
-    (void)snprintf(path, sizeof(path), "%s/ran", rig->folder);
-    return access(path, F_OK) == 0;
-}
-
-static void read_index(const Rig *rig, Bytes *out)
-{
-    char path[512];
-    char piece[4096];
-    FILE *file;
-    size_t n;
-
-    rig_path(rig, ".git/index", path);
-    file = fopen(path, "re");
-    assert_non_null(file);
-    bytes_init(out, RIG_BYTES);
-    while ((n = fread(piece, 1, sizeof(piece), file)) > 0) {
-        assert_int_equal(bytes_append(out, piece, n), 0);
-    }
-    assert_int_equal(fclose(file), 0);
-}
-
 /* Everything that a person or a model can ask for. */
 static void ask_all(Rig *rig)
 {
@@ -154,26 +80,17 @@ static void no_program_of_a_repository_runs_and_nothing_is_written(void **state)
     Bytes before;
     Bytes after;
 
-    rig_put(rig, "a.c", SIMPLE);
-    rig_put(rig, "same.c", SIMPLE);
-    rig_put(rig, ".gitattributes", "* filter=x diff=x\n");
-    rig_commit(rig, "one");
-    rig_put(rig, "a.c", BRANCH);
-    rig_commit(rig, "two");
-    set_canaries(rig);
-    /* Another stamp than the index has: whoever looks reads them, through the filter. */
-    rig_age(rig, "a.c", 1000000000);
-    rig_age(rig, "same.c", 1000000000);
-    read_index(rig, &before);
+    rig_put_trap(rig);
+    rig_read_index(rig, &before);
     ask_all(rig);
-    assert_false(has_run(rig));
-    read_index(rig, &after);
+    assert_false(rig_has_run(rig));
+    rig_read_index(rig, &after);
     assert_true(span_equals(bytes_span(&before), bytes_span(&after)));
     bytes_deinit(&before);
     bytes_deinit(&after);
     /* The trap is one: git itself steps into it. */
     (void)rig_try_git(rig->project, "status");
-    assert_true(has_run(rig));
+    assert_true(rig_has_run(rig));
 }
 
 /* ---- a partial clone ---- */
@@ -187,7 +104,7 @@ static void clone_partially(const Rig *rig, const char *filter, char path[512])
     (void)snprintf(words, sizeof(words), "clone -q --no-checkout --filter=%s file://%s %s", filter,
                    rig->project, path);
     rig_git(rig, words);
-    put_canary(rig);
+    rig_put_canary(rig);
     (void)snprintf(words, sizeof(words), "-C %s config remote.origin.uploadpack %s%s", path,
                    rig->project, "/.git/hooks/canary");
     rig_git(rig, words);
@@ -216,10 +133,10 @@ static void what_a_partial_clone_lacks_is_not_fetched(void **state)
     files.path = path;
     assert_int_equal(rig_complexity(rig, &files), ANALYSIS_E_GIT);
     assert_non_null(strstr(rig->diag.message, "the clone is partial"));
-    assert_false(has_run(rig));
+    assert_false(rig_has_run(rig));
     (void)snprintf(words, sizeof(words), "-C %s cat-file -p HEAD:a.c", path);
     (void)rig_try_git(rig->project, words);
-    assert_true(has_run(rig));
+    assert_true(rig_has_run(rig));
 }
 
 static void a_clone_without_trees_is_told(void **state)
@@ -234,7 +151,7 @@ static void a_clone_without_trees_is_told(void **state)
     history.path = path;
     assert_int_equal(read_history(rig, &history), ANALYSIS_E_GIT);
     assert_non_null(strstr(rig->diag.message, "partial"));
-    assert_false(has_run(rig));
+    assert_false(rig_has_run(rig));
 }
 
 /* ---- attributes ---- */

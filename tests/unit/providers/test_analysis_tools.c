@@ -421,6 +421,222 @@ static void churn_and_hotspots_are_told(void **state)
     assert_says(&desk->askers[0], "# Changes of Complexity");
 }
 
+/* A part of the notes. */
+static void assert_noted(Desk *desk, const char *words)
+{
+    JsonValue v;
+
+    assert_int_equal(json_pointer(desk->structured, SPAN("/notes"), &v), 0);
+    for (JsonIter it = json_iter(v); json_iter_next(&it);) {
+        char text[512];
+
+        (void)snprintf(text, sizeof(text), "%.*s", (int)json_span(it.value).n,
+                       json_span(it.value).p);
+        if (strstr(text, words) != NULL) {
+            assert_says(&desk->askers[0], words);
+            return;
+        }
+    }
+    fail_msg("%.*s does not say \"%s\"", (int)json_span(v).n, json_span(v).p, words);
+}
+
+static void hotspots_say_what_they_were_taken_from(void **state)
+{
+    Desk *desk = *state;
+    const Asker *asker;
+
+    if (rig_try_git("/tmp", "--version") != 0) {
+        skip();
+    }
+    rig_init_repository(desk->rig);
+    rig_put(desk->rig, "a.c", IF_TWICE);
+    rig_put(desk->rig, "b.c", IF_TWICE);
+    rig_put(desk->rig, "c.c", IF_TWICE);
+    rig_put(desk->rig, "names\x01\xFF.c", IF_TWICE);
+    rig_put(desk->rig, "none.c", "int x;\n");
+    rig_put(desk->rig, "bad.c", "int f(int a) { return a; }\n+ ) ( +\n");
+    rig_put(desk->rig, "vendor/v.c", IF_TWICE);
+    rig_commit(desk->rig, "one");
+    rig_put(desk->rig, "new.c", IF_TWICE);
+    asker = answer_to(desk, "analyze_hotspots", "{'project_path':'@','limit':2}");
+    assert_at(desk, "/total_hotspots", "5");
+    assert_at(desk, "/files_analyzed", "7");
+    assert_at(desk, "/files_unchanged", "1");
+    assert_at(desk, "/files_without_functions", "1");
+    assert_at(desk, "/files_with_parse_errors", "1");
+    assert_at(desk, "/skipped_files/vendored", "1");
+    assert_at(desk, "/shallow", "false");
+    assert_at(desk, "/bare", "false");
+    assert_at(desk, "/notes", "[]");
+    assert_true(has(desk, "/elapsed_ms"));
+    assert_at(desk, "/next_offset", "2");
+    assert_at(desk, "/next_cursor", "\"2\"");
+    assert_at(desk, "/hotspots/1/rank", "2");
+    assert_false(has(desk, "/hotspots/2"));
+    assert_says(asker,
+                "- **Files analyzed:** 7 (1 not changed in the window, 1 changed and without "
+                "functions)\\n- **Files changed:** 7 in 1 commit\\n- **Files skipped:** 1 (1 "
+                "vendored)\\n- **Files parsed with errors:** 1\\n- **Elapsed:** ");
+    assert_says(asker, "3 more: they begin at offset 2.");
+    asker = answer_to(desk, "analyze_hotspots", "{'project_path':'@','limit':2,'cursor':'2'}");
+    assert_at(desk, "/hotspots/0/rank", "3");
+    assert_at(desk, "/next_cursor", "\"4\"");
+    assert_says(asker, "| 3 | ");
+    /* Two names that are no text are two, in each format. */
+    asker = answer_to(desk, "analyze_hotspots",
+                      "{'project_path':'@','offset':3,'limit':1,'format':'markdown'}");
+    assert_says(asker, "| 4 | names\\\\\\\\x01\\\\\\\\xff.c | ");
+    assert_at(desk, "/hotspots/0/path_base64", "\"bmFtZXMB/y5j\"");
+    /* Without lines there are none, rather than 0. */
+    asker = answer_to(desk, "analyze_hotspots", "{'project_path':'@','lines':false}");
+    assert_false(has(desk, "/hotspots/0/additions"));
+    assert_noted(desk, "Lines were not counted");
+    assert_says(asker, "| Commits | Authors |");
+}
+
+static void an_empty_list_of_hotspots_says_why(void **state)
+{
+    Desk *desk = *state;
+    char words[256];
+
+    if (rig_try_git("/tmp", "--version") != 0) {
+        skip();
+    }
+    rig_init_repository(desk->rig);
+    rig_put(desk->rig, "a.c", IF_TWICE);
+    (void)answer_to(desk, "analyze_hotspots", "{'project_path':'@'}");
+    assert_at(desk, "/hotspots", "[]");
+    assert_noted(desk, "The repository has no commit yet.");
+    rig_commit(desk->rig, "one");
+    rig_put(desk->rig, "a.c", IF_TWICE "\n");
+    rig_commit(desk->rig, "two");
+    (void)answer_to(desk, "analyze_hotspots", "{'project_path':'@','until':'1999-12-31'}");
+    assert_noted(desk, "No commit is in the window.");
+    (void)answer_to(desk, "analyze_hotspots", "{'project_path':'@','paths':['nowhere']}");
+    assert_noted(desk, "No commit in the window changes what the paths name.");
+    (void)answer_to(desk, "analyze_hotspots", "{'project_path':'@','include':['*.py']}");
+    assert_noted(desk, "No file was measured.");
+    (void)answer_to(desk, "analyze_hotspots",
+                    "{'project_path':'@','include':['b.c'],'no_ignore':true}");
+    assert_noted(desk, "No file was measured.");
+    rig_put(desk->rig, "b.c", IF_TWICE);
+    (void)answer_to(desk, "analyze_hotspots", "{'project_path':'@','include':['b.c']}");
+    assert_noted(desk, "None of the files that changed");
+    (void)snprintf(words, sizeof(words), "clone -q --bare . %s/bare", desk->rig->project);
+    rig_git(desk->rig, words);
+    (void)answer_to(desk, "analyze_hotspots", "{'project_path':'@/bare'}");
+    assert_at(desk, "/bare", "true");
+    assert_noted(desk, "The repository is bare");
+    (void)snprintf(words, sizeof(words), "clone -q --depth 1 file://%s %s/shallow",
+                   desk->rig->project, desk->rig->project);
+    rig_git(desk->rig, words);
+    (void)answer_to(desk, "analyze_hotspots", "{'project_path':'@/shallow'}");
+    assert_at(desk, "/shallow", "true");
+    assert_noted(desk, "The clone is shallow");
+}
+
+/* ---- arguments ---- */
+
+static void assert_refused(Desk *desk, const char *tool, const char *arguments, const char *path,
+                           const char *words)
+{
+    const Asker *asker = answer_to(desk, tool, arguments);
+
+    assert_int_equal(asker->kind, CALL_RESULT_ERROR);
+    assert_int_equal(asker->error, CALL_ERROR_INVALID_ARGUMENTS);
+    assert_at(desk, "/0/path", path);
+    assert_says(asker, words);
+}
+
+static void unknown_arguments_are_refused(void **state)
+{
+    Desk *desk = *state;
+
+    rig_put(desk->rig, "a.c", IF_TWICE);
+    assert_refused(desk, "analyze_complexity", "{'project_path':'@','max_cyclomattic':5}",
+                   "\"/max_cyclomattic\"", "did you mean \"max_cyclomatic\"?");
+    assert_refused(desk, "analyze_code_churn", "{'project_path':'@','period_day':5}",
+                   "\"/period_day\"", "unknown property; did you mean \"period_days\"?");
+    assert_refused(desk, "analyze_hotspots", "{'project_path':'@','tool_chain':'c'}",
+                   "\"/tool_chain\"", "did you mean \"toolchain\"?");
+    assert_refused(desk, "analyze_hotspots", "{'project_path':'@','completely':'c'}",
+                   "\"/completely\"", "arguments/completely: unknown property");
+    assert_null(strstr(desk->askers[0].text, "mean"));
+}
+
+static void numbers_that_do_not_fit_are_refused(void **state)
+{
+    static const char *const names[][2] = {
+        {"analyze_complexity", "limit"},
+        {"analyze_complexity", "offset"},
+        {"analyze_complexity", "max_cyclomatic"},
+        {"analyze_complexity", "max_cognitive"},
+        {"analyze_complexity", "top_files"},
+        {"analyze_complexity", "threads"},
+        {"analyze_code_churn", "period_days"},
+        {"analyze_code_churn", "co_changes"},
+        {"analyze_hotspots", "limit"},
+        {"analyze_hotspots", "period_days"},
+    };
+    static const char *const numbers[] = {"18446744073709551616", "4294967296", "1e300"};
+    Desk *desk = *state;
+
+    rig_put(desk->rig, "a.c", IF_TWICE);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(names) * TW_ARRAY_SIZE(numbers); i++) {
+        const char *const *name = names[i / TW_ARRAY_SIZE(numbers)];
+        char arguments[128];
+        char path[64];
+
+        (void)snprintf(arguments, sizeof(arguments), "{'project_path':'@','%s':%s}", name[1],
+                       numbers[i % TW_ARRAY_SIZE(numbers)]);
+        (void)snprintf(path, sizeof(path), "\"/%s\"", name[1]);
+        assert_refused(desk, name[0], arguments, path, name[1]);
+    }
+    assert_refused(desk, "analyze_hotspots", "{'project_path':'@','period_days':36525001}",
+                   "\"/period_days\"", "36525000");
+    assert_at(desk, "/0/path", "\"/period_days\"");
+    (void)answer_to(desk, "analyze_complexity", "{'project_path':'@','limit':4294967295}");
+    assert_int_equal(desk->askers[0].kind, CALL_RESULT_TOOL);
+}
+
+/* ---- a repository of somebody else ---- */
+
+static void no_program_of_a_repository_runs_when_tools_are_called(void **state)
+{
+    static const char *const calls[][2] = {
+        {"analyze_complexity", "{'project_path':'@'}"},
+        {"analyze_complexity", "{'project_path':'@','since':'HEAD~1'}"},
+        {"analyze_code_churn", "{'project_path':'@','directories':true,'co_changes':5}"},
+        {"analyze_code_churn", "{'project_path':'@','rev':'HEAD~1..HEAD','renames':false}"},
+        {"analyze_code_churn", "{'project_path':'@','paths':['a.c'],'no_cache':true}"},
+        {"analyze_hotspots", "{'project_path':'@'}"},
+    };
+    Desk *desk = *state;
+    Bytes before;
+    Bytes after;
+
+    if (rig_try_git("/tmp", "--version") != 0) {
+        skip();
+    }
+    rig_init_repository(desk->rig);
+    rig_put_trap(desk->rig);
+    rig_read_index(desk->rig, &before);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(calls); i++) {
+        const Asker *asker = answer_to(desk, calls[i][0], calls[i][1]);
+
+        assert_int_equal(asker->kind, CALL_RESULT_TOOL);
+        assert_non_null(strstr(asker->json, "\"a.c\""));
+        assert_false(rig_has_run(desk->rig));
+    }
+    rig_read_index(desk->rig, &after);
+    assert_true(span_equals(bytes_span(&before), bytes_span(&after)));
+    bytes_deinit(&before);
+    bytes_deinit(&after);
+    /* The trap is one: git itself steps into it. */
+    (void)rig_try_git(desk->rig->project, "status");
+    assert_true(rig_has_run(desk->rig));
+}
+
 /* ---- jobs ---- */
 
 /* Files that keep a thread busy for some seconds, unless it is stopped. */
@@ -512,6 +728,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(every_format_is_written, setup, teardown),
         cmocka_unit_test_setup_teardown(errors_have_the_numbers_of_the_document, setup, teardown),
         cmocka_unit_test_setup_teardown(churn_and_hotspots_are_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(hotspots_say_what_they_were_taken_from, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_empty_list_of_hotspots_says_why, setup, teardown),
+        cmocka_unit_test_setup_teardown(unknown_arguments_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(numbers_that_do_not_fit_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(no_program_of_a_repository_runs_when_tools_are_called,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(more_calls_than_run_at_once_are_all_answered, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(jobs_tell_how_far_they_are_and_end_when_taken_back, setup,

@@ -14,8 +14,10 @@ typedef struct Fixture {
     Bytes out;
 } Fixture;
 
-static const ChartColumn table_columns[] = {
-    {"n", CHART_NUMBER}, {"function", CHART_NAME}, {"file", CHART_PATH}, {"size", CHART_BAR}};
+static const ChartColumn table_columns[] = {{"n", CHART_NUMBER, 0},
+                                            {"function", CHART_NAME, 0},
+                                            {"file", CHART_PATH, 0},
+                                            {"size", CHART_BAR, 0}};
 
 static void fixture_init(Fixture *f, const ChartColumn *columns, size_t n)
 {
@@ -87,23 +89,26 @@ static void bars_give_way_before_names_and_numbers_never(void **state)
 
     (void)state;
     fixture_fill(&f);
-    for (size_t width = 36; width < 70; width++) {
+    for (size_t width = 22; width < 70; width++) {
         const char *text = written(&f, width, false);
 
         assert_true(longest(text) <= width);
         assert_non_null(strstr(text, "12  "));
-        /* Until the bars are as short as may be, nothing is cut. */
-        assert_int_equal(strstr(text, "src/json/reader.c") != NULL, width >= 41);
+        /* Until the bars are as short as may be, and then gone, nothing is cut. */
+        assert_int_equal(strstr(text, "████████") != NULL, width >= 41);
+        assert_int_equal(strstr(text, "size") != NULL, width >= 41);
+        assert_int_equal(strstr(text, "src/json/reader.c") != NULL, width >= 31);
     }
+    assert_non_null(strstr(written(&f, 22, false), "12  parse     \u2026eader.c\n"));
     /* Below what names may lose, lines are longer than the terminal, and nothing is lost. */
-    assert_true(longest(written(&f, 10, false)) > 10);
+    assert_int_equal(longest(written(&f, 10, false)), 22);
     assert_non_null(strstr(f.out.data, "12  parse"));
     fixture_deinit(&f);
 }
 
 static void path_loses_its_beginning_and_name_its_end(void **state)
 {
-    static const ChartColumn columns[] = {{NULL, CHART_PATH}, {NULL, CHART_NAME}};
+    static const ChartColumn columns[] = {{NULL, CHART_PATH, 0}, {NULL, CHART_NAME, 0}};
     Fixture f;
 
     (void)state;
@@ -112,6 +117,42 @@ static void path_loses_its_beginning_and_name_its_end(void **state)
                                                            {.text = SPAN("ABCDEFGHIJKLMNOP")}}),
                      0);
     assert_string_equal(written(&f, 26, false), "\u2026fghijklmnop  ABCDEFGHIJK\u2026\n");
+    fixture_deinit(&f);
+}
+
+/* Columns that can be spared go before paths become too short to read, the others never. */
+static void what_can_be_spared_most_is_left_out_first(void **state)
+{
+    static const ChartColumn columns[] = {{"first", CHART_NUMBER, 0}, {"bar", CHART_BAR, 0},
+                                          {"little", CHART_LEFT, 1},  {"much", CHART_NUMBER, 9},
+                                          {"path", CHART_PATH, 0},    {"some", CHART_NAME, 5}};
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f, columns, 6);
+    assert_int_equal(
+        chart_grid_add(&f.grid, (ChartCell[]){{.text = SPAN("1")},
+                                              {.value = 1},
+                                              {.text = SPAN("kept")},
+                                              {.text = SPAN("1,234")},
+                                              {.text = SPAN("0123456789abcdef0123456789abcdef")},
+                                              {.text = SPAN("a name of 20 letters")}}),
+        0);
+    for (size_t width = 15; width < 110; width++) {
+        const char *text = written(&f, width, false);
+
+        assert_true(longest(text) <= width);
+        assert_non_null(strstr(text, "first"));
+        assert_int_equal(strstr(text, "bar") != NULL, width >= 66);
+        assert_int_equal(strstr(text, "much") != NULL, width >= 56);
+        assert_int_equal(strstr(text, "some") != NULL, width >= 49);
+        assert_int_equal(strstr(text, "little") != NULL, width >= 35);
+        /* What is left out makes room for what stays. */
+        assert_true(width < 27 || strstr(text, "def0123456789abcdef") != NULL);
+    }
+    assert_string_equal(written(&f, 15, false), "first  path\n    1  \u20269abcdef\n");
+    assert_string_equal(written(&f, 48, false),
+                        "first  little  path\n    1  kept    0123456789abcdef0123456789abcdef\n");
     fixture_deinit(&f);
 }
 
@@ -141,7 +182,7 @@ static void colour_changes_no_place(void **state)
 
 static void no_line_ends_in_blanks(void **state)
 {
-    static const ChartColumn columns[] = {{"a", CHART_LEFT}, {"b", CHART_LEFT}};
+    static const ChartColumn columns[] = {{"a", CHART_LEFT, 0}, {"b", CHART_LEFT, 0}};
     Fixture f;
 
     (void)state;
@@ -218,6 +259,7 @@ int main(void)
         cmocka_unit_test(columns_are_aligned_wide_letters_too),
         cmocka_unit_test(bars_give_way_before_names_and_numbers_never),
         cmocka_unit_test(path_loses_its_beginning_and_name_its_end),
+        cmocka_unit_test(what_can_be_spared_most_is_left_out_first),
         cmocka_unit_test(colour_changes_no_place),
         cmocka_unit_test(no_line_ends_in_blanks),
         cmocka_unit_test(bar_is_as_long_as_its_share_in_eighths),

@@ -36,10 +36,10 @@ static void width_counts_columns_of_a_terminal(void **state)
         {SPAN_INIT("e\u0301a"), 2},                 /* an accent is upon its letter */
         {SPAN_INIT("a\u200Db"), 2},                 /* a joiner takes no place */
         {SPAN_INIT("a\nb"), 6},                     /* shown as a\x0ab */
-        {SPAN_INIT("\xC2\x9B"), 4},                 /* U+009B begins an escape sequence */
+        {SPAN_INIT("\xC2\x9B"), 6},                 /* U+009B begins an escape sequence */
         {SPAN_INIT("\u202Etxt"), 9},                /* shown as \u202etxt */
-        {SPAN_INIT("\xFF\xFE"), 2},                 /* each a U+FFFD */
-        {SPAN_INIT("\xE6\x97"), 2},                 /* a letter that is cut off */
+        {SPAN_INIT("\xFF\xFE"), 8},                 /* shown as \xff\xfe */
+        {SPAN_INIT("\xE6\x97"), 8},                 /* a letter that is cut off */
         {SPAN_INIT("\u1160\u10FF\uA4D0\uD7A4"), 4}, /* beside wide blocks */
     };
 
@@ -82,7 +82,8 @@ static void nothing_that_moves_a_cursor_is_shown(void **state)
                 "a\\x1b[31mb\\x0d\\x0a\\x09\\x7f");
     expect_text(chart_text_append, SPAN("\u202Ecod.c\u2069"), SIZE_MAX, CHART_CUT_END,
                 "\\u202ecod.c\\u2069");
-    expect_text(chart_text_append, SPAN("\xC0\xAF"), SIZE_MAX, CHART_CUT_END, "\uFFFD\uFFFD");
+    expect_text(chart_text_append, SPAN("\xC0\xAF"), SIZE_MAX, CHART_CUT_END, "\\xc0\\xaf");
+    expect_text(chart_text_append, SPAN("a\\xc0"), SIZE_MAX, CHART_CUT_END, "a\\\\xc0");
     expect_text(chart_text_append, span_make("a\0b", 3), SIZE_MAX, CHART_CUT_END, "a\\x00b");
 }
 

@@ -2,6 +2,7 @@
 #include "toolkit/churn/churn.h"
 
 #include "rig.h"
+#include "support/oom_sweep.h"
 
 static void old_names_are(const ChurnFile *file, const char *const *names, size_t n)
 {
@@ -205,6 +206,78 @@ static void a_change_of_the_old_name_on_another_branch_is_of_the_same_file(void 
     rig_deinit(&rig);
 }
 
+/* Of one object of the list: the folder, its files, commits and authors. */
+static void expect_folder(const Bytes *json, const char *path, unsigned files, unsigned commits,
+                          unsigned authors, const char *owner)
+{
+    char wanted[256];
+
+    (void)snprintf(wanted, sizeof(wanted),
+                   "\"path\": \"%s\",\n      \"files\": %u,\n      \"commit_count\": %u,", path,
+                   files, commits);
+    rig_expect(json, wanted);
+    (void)snprintf(wanted, sizeof(wanted), "\"author_count\": %u,\n      \"main_author\": \"%s\",",
+                   authors, owner);
+    rig_expect(json, wanted);
+}
+
+/* Somebody who did not have a rename yet changes the old name; one of the commits touches the new
+ * folder, too. */
+static void put_late_changes(Rig *rig)
+{
+    rig_init(rig, true);
+    rig_commit(rig, "Ann");
+    rig_change(rig, "M", "lib/b", 1, 0);
+    for (size_t i = 0; i < 3; i++) {
+        rig_commit(rig, "Zed");
+        rig_change(rig, "M", "src/a", 2, 0);
+        if (i == 0) {
+            rig_change(rig, "M", "lib/c", 1, 0);
+        }
+    }
+    rig_commit(rig, "Bob");
+    rig_rename(rig, "src/a", "lib/b", 4, 0);
+    rig_end(rig);
+}
+
+static int read_late_changes(void *context)
+{
+    const Rig *rig = context;
+    ChurnOptions options = rig_options();
+    ChurnRepository repository = rig_repository();
+    Span texts[2] = {bytes_span(&rig->text), SPAN("lib/b\0lib/c\0")};
+    Churn *churn = NULL;
+    Bytes json;
+    int r;
+
+    bytes_init(&json, RIG_MAX);
+    options.directories = true;
+    r = churn_new(&churn, &options, &repository, NULL);
+    r = r != 0 ? r : rig_answer(churn, texts, 2);
+    r = r != 0 ? r : churn_write(churn, CHURN_JSON, &json);
+    r = r != 0 ? r : bytes_append_byte(&json, '\0');
+    if (r == 0) {
+        assert_int_equal(rig_file(churn, "lib/b")->commits, 5);
+        expect_folder(&json, "lib", 2, 5, 3, "Zed");
+        expect_folder(&json, ".", 2, 5, 3, "Zed");
+        rig_expect_not(&json, "\"path\": \"src\"");
+    }
+    bytes_deinit(&json);
+    (void)churn_free(churn);
+    return r;
+}
+
+static void a_folder_counts_the_commits_of_a_file_under_its_other_name(void **state)
+{
+    Rig rig;
+
+    (void)state;
+    put_late_changes(&rig);
+    assert_int_equal(read_late_changes(&rig), 0);
+    test_oom_sweep(read_late_changes, &rig);
+    rig_deinit(&rig);
+}
+
 static void a_file_that_is_there_stays_one_of_its_own(void **state)
 {
     Churn *churn;
@@ -219,15 +292,28 @@ static void a_file_that_is_there_stays_one_of_its_own(void **state)
     rig_deinit(&rig);
 }
 
-static const char *tree_of(const char *rev)
+/* Arguments of the run from --end-of-options on, with a blank before each. */
+static void append_revisions(const ChurnRun *run, char out[256])
 {
-    static char last[64];
+    bool is_behind = false;
+
+    for (size_t i = 0; run->argv[i] != NULL; i++) {
+        if (is_behind) {
+            (void)snprintf(out + strlen(out), 256 - strlen(out), " %s", run->argv[i]);
+        }
+        is_behind = is_behind || strcmp(run->argv[i], "--end-of-options") == 0;
+    }
+}
+
+/* What the log and the tree are asked for. */
+static void revisions_are(const char *rev, Span base, const char *wanted)
+{
     ChurnOptions options = rig_options();
     ChurnRepository repository = rig_repository();
     Churn *churn = NULL;
-    ChurnRun run;
+    char asked[256] = "";
     bool is_one = false;
-    size_t n = 0;
+    ChurnRun run;
     Rig rig;
 
     rig_init(&rig, true);
@@ -237,33 +323,28 @@ static const char *tree_of(const char *rev)
     rig_rename(&rig, "a", "b", 4, 0);
     rig_end(&rig);
     options.rev = rev;
+    repository.head = SPAN("1234");
+    repository.base = base;
     assert_int_equal(churn_new(&churn, &options, &repository, NULL), 0);
     assert_int_equal(churn_next_run(churn, &run, &is_one), 0);
+    append_revisions(&run, asked);
     assert_int_equal(churn_feed(churn, rig.text.data, rig.text.n, NULL), 0);
     assert_int_equal(churn_end_run(churn, NULL), 0);
     assert_int_equal(churn_next_run(churn, &run, &is_one), 0);
-    if (is_one) {
-        assert_string_equal(run.argv[1], "ls-tree");
-        while (run.argv[n + 1] != NULL) {
-            n++;
-        }
-        (void)snprintf(last, sizeof(last), "%s", run.argv[n]);
-    }
+    assert_true(is_one);
+    assert_string_equal(run.argv[1], "ls-tree");
+    append_revisions(&run, asked);
+    assert_string_equal(asked, wanted);
     (void)churn_free(churn);
     rig_deinit(&rig);
-    return is_one ? last : NULL;
 }
 
-static void the_tree_is_that_of_the_newer_end(void **state)
+static void a_range_is_read_between_its_ends(void **state)
 {
     (void)state;
-    assert_string_equal(tree_of(NULL), "HEAD");
-    assert_string_equal(tree_of("v1"), "v1");
-    assert_string_equal(tree_of("v1..v2"), "v2");
-    assert_string_equal(tree_of("v1...v2"), "v2");
-    assert_string_equal(tree_of("v1.."), "HEAD");
-    assert_null(tree_of("^v1"));
-    assert_null(tree_of("v1^!"));
+    revisions_are(NULL, SPAN_NULL, " HEAD -- HEAD");
+    revisions_are("v1", SPAN_NULL, " v1 -- v1");
+    revisions_are("v1..v2", SPAN("cafe"), " 1234 ^cafe -- 1234");
 }
 
 int main(void)
@@ -276,8 +357,9 @@ int main(void)
         cmocka_unit_test(a_commit_counts_once_for_a_file_that_had_two_names),
         cmocka_unit_test(a_copy_is_a_file_of_its_own),
         cmocka_unit_test(a_change_of_the_old_name_on_another_branch_is_of_the_same_file),
+        cmocka_unit_test(a_folder_counts_the_commits_of_a_file_under_its_other_name),
         cmocka_unit_test(a_file_that_is_there_stays_one_of_its_own),
-        cmocka_unit_test(the_tree_is_that_of_the_newer_end),
+        cmocka_unit_test(a_range_is_read_between_its_ends),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

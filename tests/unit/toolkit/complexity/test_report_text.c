@@ -33,12 +33,11 @@ static void code_is_fenced_and_fits_a_table(void **state)
     check(report_text_code, SPAN("a`b"), "``a`b``");
     check(report_text_code, SPAN("`"), "`` ` ``");
     check(report_text_code, SPAN("a``"), "``` a`` ```");
-    check(report_text_code, SPAN("a\nb\x1B[2J\x7F"),
-          "`a\xEF\xBF\xBD"
-          "b\xEF\xBF\xBD[2J\xEF\xBF\xBD`");
-    check(report_text_code, SPAN("\xC2\x9B"), "`\xEF\xBF\xBD`");
-    check(report_text_code, SPAN("\xE2\x80\xA8\xE2\x80\xA7"), "`\xEF\xBF\xBD\xE2\x80\xA7`");
-    check(report_text_code, SPAN("\xC3\xA4\xFF\xC3"), "`\xC3\xA4\xEF\xBF\xBD\xEF\xBF\xBD`");
+    check(report_text_code, SPAN("a\nb\x1B[2J\x7F"), "`a\\x0ab\\x1b[2J\\x7f`");
+    check(report_text_code, SPAN("\xC2\x9B"), "`\\u009b`");
+    check(report_text_code, SPAN("\xE2\x80\xA8\xE2\x80\xA7"), "`\\u2028\xE2\x80\xA7`");
+    check(report_text_code, SPAN("\xC3\xA4\xFF\xC3"), "`\xC3\xA4\\xff\\xc3`");
+    check(report_text_code, SPAN("\\xff"), "`\\\\xff`");
     check(report_text_code, SPAN(""), "");
 }
 
@@ -47,9 +46,7 @@ static void words_have_no_meaning_in_markdown(void **state)
     (void)state;
     check(report_text_words, SPAN("a|b *c* <d> [e] _f_ `g` \\ #~&"),
           "a\\|b \\*c\\* \\<d\\> \\[e\\] \\_f\\_ \\`g\\` \\\\ \\#\\~\\&");
-    check(report_text_words, SPAN("a\nb"),
-          "a\xEF\xBF\xBD"
-          "b");
+    check(report_text_words, SPAN("a\nb\xFF"), "a\\\\x0ab\\\\xff");
 }
 
 static void attributes_are_well_formed(void **state)
@@ -57,10 +54,10 @@ static void attributes_are_well_formed(void **state)
     (void)state;
     check(report_text_xml, SPAN("a<b>&\"c'"), "a&lt;b&gt;&amp;&quot;c'");
     check(report_text_xml, SPAN("\t\n\r"), "&#9;&#10;&#13;");
-    check(report_text_xml, SPAN("\x01\0\x1F\x7F"), "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\x7F");
+    check(report_text_xml, SPAN("\x01\0\x1F\x7F"), "\\x01\\x00\\x1f\\x7f");
     check(report_text_xml, SPAN("\xEF\xBF\xBE\xEF\xBF\xBF\xEF\xBF\xBC"),
-          "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBC");
-    check(report_text_xml, SPAN("\xFE\xF0\x9F\x98\x80"), "\xEF\xBF\xBD\xF0\x9F\x98\x80");
+          "\\ufffe\\uffff\xEF\xBF\xBC");
+    check(report_text_xml, SPAN("\xFE\xF0\x9F\x98\x80"), "\\xfe\xF0\x9F\x98\x80");
 }
 
 static void fields_are_quoted_where_they_must_be(void **state)
@@ -69,8 +66,8 @@ static void fields_are_quoted_where_they_must_be(void **state)
     check(report_text_csv, SPAN("plain"), "plain");
     check(report_text_csv, SPAN("a,b"), "\"a,b\"");
     check(report_text_csv, SPAN("\"a\"\""), "\"\"\"a\"\"\"\"\"");
-    check(report_text_csv, SPAN("a\nb"), "\"a\nb\"");
-    check(report_text_csv, SPAN("a\rb"), "\"a\rb\"");
+    check(report_text_csv, SPAN("a\nb"), "a\\x0ab");
+    check(report_text_csv, SPAN("a\r,\xFF"), "\"a\\x0d,\\xff\"");
     check(report_text_csv, SPAN(" a"), "\" a\"");
     check(report_text_csv, SPAN(""), "");
 }
