@@ -2,9 +2,15 @@
 #
 # The archive lies outside the build folder of the preset; its name holds what decides about its content, so
 # that another compiler or another lock file makes another one.
-file(SHA256 ${PROJECT_SOURCE_DIR}/grammars/package-lock.json lock)
-file(SHA256 ${PROJECT_SOURCE_DIR}/grammars/CMakeLists.txt list)
-string(SHA256 content "${lock} ${list} ${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION} ${CMAKE_SYSTEM_NAME}")
+set(grammars_inputs)
+set(hashes)
+foreach(input package-lock.json CMakeLists.txt faster.cmake faster_lexer.h scanner_memory.h)
+    list(APPEND grammars_inputs ${PROJECT_SOURCE_DIR}/grammars/${input})
+    file(SHA256 ${PROJECT_SOURCE_DIR}/grammars/${input} hash)
+    list(APPEND hashes ${hash})
+endforeach()
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${grammars_inputs})
+string(SHA256 content "${hashes} ${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION} ${CMAKE_SYSTEM_NAME}")
 string(SUBSTRING ${content} 0 12 content)
 set(TOOLWIRE_GRAMMARS_BUILD ${PROJECT_SOURCE_DIR}/build/grammars CACHE PATH
     "Folder where the archive of tree-sitter's grammars is built")
@@ -15,8 +21,7 @@ add_custom_command(OUTPUT ${grammars_archive}
     COMMAND ${CMAKE_COMMAND} -D SOURCE=${PROJECT_SOURCE_DIR}/grammars -D BUILD=${grammars_build}
             -D COMPILER=${CMAKE_C_COMPILER} -D TOOLCHAIN=${CMAKE_TOOLCHAIN_FILE}
             -P ${PROJECT_SOURCE_DIR}/cmake/BuildGrammars.cmake
-    DEPENDS ${PROJECT_SOURCE_DIR}/grammars/package-lock.json ${PROJECT_SOURCE_DIR}/grammars/CMakeLists.txt
-            ${PROJECT_SOURCE_DIR}/cmake/BuildGrammars.cmake
+    DEPENDS ${grammars_inputs} ${PROJECT_SOURCE_DIR}/cmake/BuildGrammars.cmake
     COMMENT "Compiling tree-sitter's grammars (once for all presets)"
     VERBATIM)
 add_custom_target(tw_grammars_archive DEPENDS ${grammars_archive})
@@ -24,5 +29,6 @@ add_custom_target(tw_grammars_archive DEPENDS ${grammars_archive})
 add_library(tw_dep_grammars INTERFACE)
 add_dependencies(tw_dep_grammars tw_grammars_archive)
 target_include_directories(tw_dep_grammars SYSTEM INTERFACE
+    ${PROJECT_SOURCE_DIR}/grammars/include
     ${PROJECT_SOURCE_DIR}/grammars/node_modules/tree-sitter/vendor/tree-sitter/lib/include)
 target_link_libraries(tw_dep_grammars INTERFACE ${grammars_archive})

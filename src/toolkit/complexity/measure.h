@@ -15,8 +15,7 @@
  * for each byte of a text that an enemy has written. tree-sitter cannot be told that there is no
  * memory: when the heap gives nothing it goes on out of a reserve of the meter, until it next looks
  * whether it is to stop. Should that not suffice (nothing is known that needs so much), the process
- * is ended; so it is when a grammar's own scanner gets none for its few hundred bytes. Thread: any;
- * a meter belongs to one at a time.
+ * is ended. Thread: any; a meter belongs to one at a time.
  */
 #pragma once
 
@@ -114,8 +113,7 @@ ComplexityMeter *complexity_meter_free(ComplexityMeter *meter);
 int complexity_measure(ComplexityMeter *meter, const ComplexityLanguage *language, Span text,
                        const ComplexityOptions *options, Arena *arena, ComplexityFile *ret);
 
-/* Microseconds that all calls of this meter have spent in the parser, which makes trees and takes
- * them apart again: for the benchmark. */
+/* Microseconds that all calls of this meter have spent in the parser: for the benchmark. */
 int64_t complexity_meter_parse_us(const ComplexityMeter *meter);
 
 /* V = N log2 n, D = n1/2 N2/n2, E = D V; 0 where there are no operands. */

@@ -245,8 +245,8 @@ int complexity_walk_tree(Walk *walk, const ComplexityLanguage *language,
         return err_pass(r);
     }
     cursor = ts_tree_cursor_new(root);
+    /* It lies in the account's memory, and is gone with it. */
     r = walk_all(walk, &cursor);
-    ts_tree_cursor_delete(&cursor);
     if (r == 0) {
         r = complexity_lines_sum(&walk->lines);
     }

@@ -1,0 +1,33 @@
+/* toolkit/complexity/parse.h: the tree of a text, mended where the grammar did not understand it.
+ * Private.
+ *
+ * A language may have a second reading of a text in which the first tree has errors (.mend); the
+ * tree with the lesser errors counts. As soon as the first is bound to have some, the second is
+ * made, and if that has none, the first is not finished. Both have their own memory, so that the
+ * worse one goes at once. Thread: any, one at a time.
+ */
+#pragma once
+
+#include <tree_sitter/api.h>
+
+#include "base/span.h"
+#include "toolkit/complexity/measure.h"
+#include "toolkit/complexity/memory.h"
+
+/* What stays between texts. */
+typedef struct ComplexityParser {
+    ComplexityMemory memory[2];
+    char *seen[2]; /* the text as the grammar sees it, and the same once more */
+    size_t cap_seen[2];
+    uint64_t parse_ns; /* spent by tree-sitter */
+} ComplexityParser;
+
+void complexity_parser_deinit(ComplexityParser *parser);
+
+/* Gives the tree, the text that it is of (text itself or a copy in the parser), and the account in
+ * which the tree lies and its cursors must; all of it until complexity_parser_end, which is due
+ * after failures, too. 0, -ENOMEM, COMPLEXITY_E_*. */
+int complexity_parser_read(ComplexityParser *parser, const ComplexityLanguage *language, Span text,
+                           const ComplexityOptions *options, TSTree **ret_tree, Span *ret_text,
+                           ComplexityMemory **ret_memory);
+void complexity_parser_end(ComplexityParser *parser);
