@@ -86,6 +86,16 @@
 #define LIMIT_MCP_SUBSCRIBED       1024
 #define LIMIT_MCP_SUBSCRIBED_BYTES ((size_t)1024 * 1024)
 
+/* MCP over HTTP. Sessions: more than there are clients on one machine, and one that is not used for
+ * an hour is likely forgotten. What one keeps for clients that come back: the last minutes of a
+ * talkative tool. Silence that no proxy takes for the end: many give up after a minute, some after
+ * 30 s. When to come back to a stream that we closed. */
+#define LIMIT_MCP_HTTP_SESSIONS        4096
+#define LIMIT_MCP_HTTP_SESSION_IDLE_MS ((int64_t)60 * 60 * 1000)
+#define LIMIT_MCP_HTTP_STORED_BYTES    ((size_t)256 * 1024)
+#define LIMIT_MCP_HTTP_KEEP_ALIVE_MS   15000
+#define LIMIT_MCP_HTTP_RETRY_MS        1000
+
 /* Our side as a client: requests open at once, rounds of input for one call, silence that makes a
  * probed server a legacy one, silence that ends a request. */
 #define LIMIT_MCP_CLIENT_OPEN       1024
@@ -107,6 +117,24 @@
 /* Most that a session's calls in flight may be set to. */
 #define LIMIT_CALLS_IN_FLIGHT_MAX 65536
 
+/* Credentials over HTTP whose rate and calls are counted; of more, those that nobody uses are
+ * forgotten first. Some 250 bytes each. */
+#define LIMIT_HTTP_ASKERS 4096
+
+/* An access token of an issuer: no longer than a request's head may be. Its members are compared
+ * with one another before anybody is known to have signed it; the fattest ones seen have 40. */
+#define LIMIT_JWT_BYTES   ((size_t)16 * 1024)
+#define LIMIT_JWT_MEMBERS 256
+#define LIMIT_JWT_DEPTH   32
+
+/* An issuer's key set and its keys: issuers have two to six. A token that does not say which makes
+ * us try them all, 0.1 ms each. */
+#define LIMIT_JWKS_BYTES ((size_t)256 * 1024)
+#define LIMIT_JWKS_KEYS  32
+
+/* How far an issuer's clock and ours may be apart. */
+#define LIMIT_JWT_LEEWAY_S 60
+
 /* Pipe message; equality passes. */
 #define LIMIT_PIPE_MESSAGE_BYTES 16777216
 
@@ -126,6 +154,42 @@
 /* How long calls wait for the answer to one that was taken back after it was sent; then a new
  * connection serves them. A parent that finishes soon keeps its connection. */
 #define LIMIT_CALLSOCK_LATE_MS 2000
+
+/* HTTP. A request's body is an MCP message, and a connection may hold two answers of full size that
+ * its peer has not taken; descriptors run out before so many connections do. */
+#define LIMIT_HTTP_BODY_BYTES    LIMIT_MCP_REQUEST_BYTES
+#define LIMIT_HTTP_PENDING_BYTES (2 * LIMIT_MCP_RESPONSE_BYTES)
+#define LIMIT_HTTP_CONNECTIONS   ((size_t)8192)
+
+/* Output of a connection above which nothing more is asked of its owner: neither are further
+ * requests begun, nor should a stream be fed. Several times what a socket takes at once, and still
+ * little for each of a thousand streams. */
+#define LIMIT_HTTP_MARK_BYTES ((size_t)256 * 1024)
+
+/* How slow an HTTP client may be. A head is one packet: whoever needs 10 s for it holds us up. Idle
+ * connections are worth keeping while a person thinks. */
+#define LIMIT_HTTP_HEAD_MS  10000
+#define LIMIT_HTTP_BODY_MS  30000
+#define LIMIT_HTTP_IDLE_MS  60000
+#define LIMIT_HTTP_STALL_MS 30000
+
+/* After a last answer the peer may still be sending: what comes is dropped for so long, and so
+ * much, lest a reset destroys the answer before it is read. */
+#define LIMIT_HTTP_LINGER_MS    5000
+#define LIMIT_HTTP_LINGER_BYTES ((size_t)4 * 1024 * 1024)
+
+/* Sorts of calls that are counted apart (app/watch.h): some ten providers, four dialects and six
+ * verbs, of which few go together. 300 bytes each, and 2.5 KiB of text for whoever reads them. */
+#define LIMIT_WATCH_SERIES 128
+
+/* The record of calls (app/audit.h): when a file is moved aside, how many of those are kept, lines
+ * that wait for a disk that takes none, and what a line may hold of a call's target and arguments.
+ */
+#define LIMIT_AUDIT_FILE_BYTES      ((size_t)10 * 1024 * 1024)
+#define LIMIT_AUDIT_FILES           5
+#define LIMIT_AUDIT_WAITING_BYTES   ((size_t)1024 * 1024)
+#define LIMIT_AUDIT_TARGET_BYTES    ((size_t)512)
+#define LIMIT_AUDIT_ARGUMENTS_BYTES ((size_t)16 * 1024)
 
 /* Storage that an arena or buffer keeps between messages: covers the common message, so that steady
  * traffic allocates nothing, and lets a rare 10 MiB one go back to the system. */

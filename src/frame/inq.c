@@ -18,6 +18,9 @@
 /* An unread tail is moved to the front unasked if it is at most this fraction of what was read. */
 #define INQ_CARRY_SHARE 16
 
+/* A block of this size is not worth being exchanged for a smaller one. */
+#define INQ_SMALL_CAP 1024
+
 /* What a read(2) of 64 KiB and more is written to should begin at a multiple of this. The kernel
  * copies pages with one string instruction, which on some processors is four times slower if the
  * target lies a few bytes behind a page's alignment, and malloc's large blocks all begin 16 bytes
@@ -197,4 +200,68 @@ int inq_append(Inq *q, const void *p, size_t n)
     memcpy(q->data + q->end, p, n);
     inq_commit(q, n);
     return 0;
+}
+
+/* q gets the storage of `from`, with its own unread bytes in it; `from` has none then. */
+static void inq_move_into(Inq *q, Inq *from)
+{
+    Span unread = inq_unread(q);
+
+    if (unread.n > 0) {
+        memcpy(from->data, unread.p, unread.n);
+        q->n_moved += unread.n;
+    }
+    (void)mem_free(q->block);
+    q->block = from->block;
+    q->data = from->data;
+    q->cap = from->cap;
+    q->head = 0;
+    q->end = unread.n;
+    from->block = NULL;
+    from->data = NULL;
+    from->cap = 0;
+}
+
+void inq_take_storage(Inq *q, Inq *store)
+{
+    if (q->cap < store->cap) {
+        inq_move_into(q, store);
+    }
+}
+
+/* The block of q, which is given up, becomes that of `store` if it serves it better. */
+static void inq_give_block(const Inq *q, Inq *store)
+{
+    if (q->cap > store->cap && q->cap <= INQ_KEEP_BYTES) {
+        (void)mem_free(store->block);
+        store->block = q->block;
+        store->data = q->data;
+        store->cap = q->cap;
+    } else {
+        (void)mem_free(q->block);
+    }
+}
+
+void inq_return_storage(Inq *q, Inq *store)
+{
+    size_t n = q->end - q->head;
+    Inq own = {.max_unread = q->max_unread};
+    Inq given = *q;
+
+    if (n == 0) {
+        inq_give_block(q, store);
+        q->block = NULL;
+        q->data = NULL;
+        q->cap = 0;
+        q->head = 0;
+        q->end = 0;
+        return;
+    }
+    /* A block that is half full, or small, is kept: moving it would gain little. */
+    if (q->cap <= INQ_SMALL_CAP || n > q->cap / 2 || inq_reserve_exact(&own, n) != 0) {
+        return;
+    }
+    q->block = NULL; /* so that it is not freed with the move */
+    inq_move_into(q, &own);
+    inq_give_block(&given, store);
 }

@@ -72,3 +72,11 @@ int inq_append(Inq *q, const void *p, size_t n);
 /* If nothing is unread: gives back storage above LIMIT_KEEP_BYTES. Without it, that happens when
  * room is asked for after the storage was used for less. */
 void inq_trim(Inq *q);
+
+/* For many queues of which one at a time is read into, and which are mostly empty: they share the
+ * storage of `store`, in which nothing is ever unread. Before a reserve, q takes that storage if it
+ * is larger than its own; afterwards it returns it, and keeps the bytes that are still unread in a
+ * block of about their size. Without memory for such a block q keeps the storage. Unread bytes may
+ * move in both. */
+void inq_take_storage(Inq *q, Inq *store);
+void inq_return_storage(Inq *q, Inq *store);

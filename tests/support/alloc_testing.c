@@ -34,11 +34,20 @@ static bool alloc_testing_refuses(void)
     return false;
 }
 
+/* A block comes, or goes. */
+static void alloc_testing_count(const void *p, long by)
+{
+    if (p != NULL) {
+        state.n_live += by;
+        state.n_bytes += by * (long)mem_size_of(p);
+    }
+}
+
 void *mem_alloc(size_t n)
 {
     void *p = alloc_testing_refuses() ? NULL : malloc(n == 0 ? 1 : n);
 
-    state.n_live += p != NULL;
+    alloc_testing_count(p, 1);
     return p;
 }
 
@@ -52,21 +61,26 @@ void *mem_alloc_array(size_t count, size_t size)
         p = calloc(1, n == 0 ? 1 : n);
     }
 
-    state.n_live += p != NULL;
+    alloc_testing_count(p, 1);
     return p;
 }
 
 void *mem_realloc(void *p, size_t n)
 {
-    void *fresh = alloc_testing_refuses() ? NULL : realloc(p, n == 0 ? 1 : n);
+    void *fresh;
 
-    state.n_live += p == NULL && fresh != NULL;
+    if (alloc_testing_refuses()) {
+        return NULL;
+    }
+    alloc_testing_count(p, -1);
+    fresh = realloc(p, n == 0 ? 1 : n);
+    alloc_testing_count(fresh == NULL ? p : fresh, 1);
     return fresh;
 }
 
 void *mem_free(void *p)
 {
-    state.n_live -= p != NULL;
+    alloc_testing_count(p, -1);
     free(p);
     return NULL;
 }

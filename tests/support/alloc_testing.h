@@ -11,6 +11,7 @@ typedef struct AllocTesting {
     size_t fail_at;  /* so many succeed, all later ones fail */
     size_t n_failed; /* refused since the last reset */
     long n_live;     /* blocks not yet freed, over the thread's life */
+    long n_bytes;    /* and what they take of the heap */
 } AllocTesting;
 
 /* The calling thread's state. */

@@ -174,6 +174,96 @@ static void a_failed_reserve_changes_nothing(void **state)
     inq_deinit(&q);
 }
 
+static void put(Inq *q, const char *text)
+{
+    assert_int_equal(inq_append(q, text, strlen(text)), 0);
+}
+
+static void queues_that_are_empty_share_one_block(void **state)
+{
+    Inq store;
+    Inq a;
+    Inq b;
+    const char *block;
+
+    (void)state;
+    inq_init(&store, 0);
+    inq_init(&a, 100);
+    inq_init(&b, 100);
+    inq_take_storage(&a, &store); /* there is none yet */
+    assert_int_equal(inq_reserve(&a, 65536), 0);
+    block = a.block;
+    put(&a, "abc");
+    inq_skip(&a, 3);
+    inq_return_storage(&a, &store);
+    assert_null(a.block);
+    assert_int_equal(inq_unread(&a).n, 0);
+    assert_ptr_equal(store.block, block);
+    inq_take_storage(&b, &store);
+    assert_ptr_equal(b.block, block);
+    assert_int_equal(inq_reserve(&b, 65536), 0);
+    assert_ptr_equal(b.block, block);
+    inq_return_storage(&b, &store);
+    inq_return_storage(&b, &store);
+    assert_ptr_equal(store.block, block);
+    inq_deinit(&a);
+    inq_deinit(&b);
+    inq_deinit(&store);
+}
+
+static void what_is_unread_stays_and_the_block_does_not(void **state)
+{
+    Inq store;
+    Inq q;
+
+    (void)state;
+    inq_init(&store, 0);
+    inq_init(&q, 100);
+    assert_int_equal(inq_reserve(&q, 65536), 0);
+    put(&q, "read unread");
+    inq_skip(&q, 5);
+    inq_return_storage(&q, &store);
+    assert_true(span_equals(inq_unread(&q), SPAN("unread")));
+    assert_true(q.cap < 100);
+    assert_true(store.cap >= 65536);
+    inq_take_storage(&q, &store);
+    assert_true(span_equals(inq_unread(&q), SPAN("unread")));
+    assert_true(q.cap >= 65536);
+    assert_int_equal(store.cap, 0);
+    put(&q, ", still");
+    assert_true(span_equals(inq_unread(&q), SPAN("unread, still")));
+    /* Without memory for a block of their own they stay where they are. */
+    alloc_testing_reset(0);
+    inq_return_storage(&q, &store);
+    alloc_testing_reset(ALLOC_TESTING_NEVER);
+    assert_true(span_equals(inq_unread(&q), SPAN("unread, still")));
+    assert_true(q.cap >= 65536);
+    inq_deinit(&q);
+    inq_deinit(&store);
+}
+
+static void a_block_that_is_well_filled_or_too_large_is_not_shared(void **state)
+{
+    Inq store;
+    Inq q;
+
+    (void)state;
+    inq_init(&store, 0);
+    inq_init(&q, SIZE_MAX);
+    assert_int_equal(inq_reserve_exact(&q, 4096), 0);
+    inq_commit(&q, 2049);
+    inq_return_storage(&q, &store);
+    assert_int_equal(q.cap, 4096);
+    assert_int_equal(store.cap, 0);
+    inq_skip(&q, 2049);
+    assert_int_equal(inq_reserve(&q, LIMIT_KEEP_BYTES + 1), 0);
+    inq_return_storage(&q, &store);
+    assert_int_equal(q.cap, 0);
+    assert_int_equal(store.cap, 0);
+    inq_deinit(&q);
+    inq_deinit(&store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +275,9 @@ int main(void)
         cmocka_unit_test(nothing_beyond_the_maximum_is_offered),
         cmocka_unit_test(a_block_never_passes_twice_the_maximum),
         cmocka_unit_test(a_failed_reserve_changes_nothing),
+        cmocka_unit_test(queues_that_are_empty_share_one_block),
+        cmocka_unit_test(what_is_unread_stays_and_the_block_does_not),
+        cmocka_unit_test(a_block_that_is_well_filled_or_too_large_is_not_shared),
     };
 
     return cmocka_run_group_tests_name("frame/inq", tests, NULL, NULL);
