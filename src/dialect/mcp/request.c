@@ -222,6 +222,7 @@ static void request_reset(McpRequest *request)
     request->n_unanswered = 0;
     request->n_rounds = 0;
     request->batch = NULL;
+    request->stream = NULL;
     request->is_bare = false;
     request->state = MCP_REQUEST_FREE;
 }

@@ -73,6 +73,7 @@ struct McpRequest {
     McpRevision revision;
     bool is_bare;
     McpBatch *batch; /* whose answer this one is part of, or NULL */
+    void *stream;    /* McpFrom.stream; NULL: none */
 
     /* Legacy questions. */
     McpQuestion *questions;

@@ -89,13 +89,6 @@ McpServer *mcp_server_free(McpServer *server)
     return mem_free(server);
 }
 
-static void tell_time(McpServer *server, int64_t now_ms)
-{
-    if (now_ms > server->now_ms) {
-        server->now_ms = now_ms;
-    }
-}
-
 int64_t mcp_expiry_ms(const McpServer *server)
 {
     int64_t end;
@@ -104,26 +97,9 @@ int64_t mcp_expiry_ms(const McpServer *server)
                                                                                      : end;
 }
 
-/* The client wants no answer any more. */
-static void take_back(McpServer *server, const JsonrpcMessage *message)
+/* Nobody wants its answer any more. */
+static void request_take_back(McpServer *server, McpRequest *request)
 {
-    McpRequest *request;
-    JsonValue id;
-    Span key;
-    int r;
-
-    if (message->params.node == NULL || !json_get(message->params, SPAN("requestId"), &id)) {
-        return;
-    }
-    r = jsonrpc_id_key(id, &server->arena, &key);
-    if (r != 0) {
-        mcp_server_fail(server, r < 0 ? r : 0);
-        return;
-    }
-    request = mcp_requests_find(&server->requests, key);
-    if (request == NULL) {
-        return;
-    }
     switch (request->state) {
     case MCP_REQUEST_RUNNING:
         request->state = MCP_REQUEST_CANCELLED;
@@ -143,6 +119,67 @@ static void take_back(McpServer *server, const JsonrpcMessage *message)
     case MCP_REQUEST_FREE:
         break;
     }
+}
+
+static void take_back(McpServer *server, const JsonrpcMessage *message)
+{
+    McpRequest *request;
+    JsonValue id;
+    Span key;
+    int r;
+
+    if (message->params.node == NULL || !json_get(message->params, SPAN("requestId"), &id)) {
+        return;
+    }
+    r = jsonrpc_id_key(id, &server->arena, &key);
+    if (r != 0) {
+        mcp_server_fail(server, r < 0 ? r : 0);
+        return;
+    }
+    request = mcp_requests_find(&server->requests, key);
+    if (request != NULL) {
+        request_take_back(server, request);
+    }
+}
+
+static void request_lose(McpServer *server, McpRequest *request, const void *stream)
+{
+    if (request->stream != stream) {
+        return;
+    }
+    request->stream = NULL;
+    if (request->revision >= MCP_FIRST_MODERN) {
+        request_take_back(server, request);
+    }
+}
+
+void mcp_server_gone(McpServer *server, const void *stream)
+{
+    McpLink *next;
+
+    for (McpLink *at = server->requests.open.next; at != &server->requests.open; at = next) {
+        next = at->next;
+        request_lose(server, MCP_LINK_OWNER(at, McpRequest, link), stream);
+    }
+    for (McpLink *at = server->listens.next; at != &server->listens; at = next) {
+        next = at->next;
+        request_lose(server, MCP_LINK_OWNER(at, McpRequest, link), stream);
+    }
+    for (McpLink *at = server->batches.next; at != &server->batches; at = at->next) {
+        McpBatch *batch = MCP_LINK_OWNER(at, McpBatch, link);
+
+        batch->stream = batch->stream == stream ? NULL : batch->stream;
+    }
+}
+
+bool mcp_server_reuse(McpServer *server)
+{
+    if (server->error != 0 || server->state != MCP_STATE_UNINITIALIZED ||
+        server->requests.n_used > 0 || !mcp_link_is_alone(&server->batches)) {
+        return false;
+    }
+    arena_reset(&server->arena, LIMIT_KEEP_BYTES);
+    return true;
 }
 
 static void take_notification(McpServer *server, const JsonrpcMessage *message)
@@ -189,6 +226,12 @@ static void refuse_unread(McpServer *server, int code, Span what)
     mcp_answer_error(server, NULL, SPAN_NULL, code, what);
 }
 
+static void refuse_too_long(McpServer *server)
+{
+    refuse_unread(server, MCP_ERROR_INVALID_REQUEST,
+                  SPAN("the message is longer than this server accepts"));
+}
+
 static void take_batch(McpServer *server, JsonValue value)
 {
     McpBatch *batch = NULL;
@@ -217,19 +260,12 @@ static void take_batch(McpServer *server, JsonValue value)
     mcp_batch_settle(server, batch);
 }
 
-int mcp_server_receive(McpServer *server, Span message, int64_t now_ms)
+static void take_text(McpServer *server, Span message)
 {
     JsonDoc doc;
     Diag diag = DIAG_NULL;
     int r;
 
-    tell_time(server, now_ms);
-    if (server->state == MCP_STATE_CLOSED || server->error != 0) {
-        return err_pass(server->error);
-    }
-    if (message.n > server->config.max_request_bytes) {
-        return mcp_server_receive_too_long(server, now_ms);
-    }
     arena_reset(&server->arena, LIMIT_KEEP_BYTES);
     r = json_parse(&doc, &server->arena, message.p, message.n, NULL, &diag);
     if (r < 0) {
@@ -243,17 +279,42 @@ int mcp_server_receive(McpServer *server, Span message, int64_t now_ms)
     } else {
         take_message(server, json_root(&doc), NULL);
     }
+}
+
+int mcp_server_receive_from(McpServer *server, Span message, const McpFrom *from, int64_t now_ms)
+{
+    mcp_server_tell_time(server, now_ms);
+    server->had_request = false;
+    if (server->state == MCP_STATE_CLOSED || server->error != 0) {
+        return err_pass(server->error);
+    }
+    server->from = *from;
+    if (message.n > server->config.max_request_bytes) {
+        refuse_too_long(server);
+    } else {
+        take_text(server, message);
+    }
+    server->from = (McpFrom){.stream = NULL};
     return err_pass(server->error);
+}
+
+int mcp_server_receive(McpServer *server, Span message, int64_t now_ms)
+{
+    return mcp_server_receive_from(server, message, &(McpFrom){.stream = NULL}, now_ms);
+}
+
+bool mcp_server_had_request(const McpServer *server)
+{
+    return server->had_request;
 }
 
 int mcp_server_receive_too_long(McpServer *server, int64_t now_ms)
 {
-    tell_time(server, now_ms);
+    mcp_server_tell_time(server, now_ms);
     if (server->state == MCP_STATE_CLOSED || server->error != 0) {
         return err_pass(server->error);
     }
-    refuse_unread(server, MCP_ERROR_INVALID_REQUEST,
-                  SPAN("the message is longer than this server accepts"));
+    refuse_too_long(server);
     return err_pass(server->error);
 }
 
@@ -303,8 +364,10 @@ void mcp_server_shutdown(McpServer *server)
     while (!mcp_link_is_alone(&server->listens)) {
         McpRequest *listen = MCP_LINK_OWNER(server->listens.next, McpRequest, link);
         McpOut out;
-        int r = mcp_out_begin(&out, server, NULL, true);
+        int r;
 
+        mcp_about_request(listen, true);
+        r = mcp_out_begin(&out, server, NULL, true);
         if (r == 0) {
             r = mcp_render_listen_end(out.bytes, listen->id, server->config.identity);
         }
@@ -354,7 +417,7 @@ int64_t mcp_server_next_deadline(const McpServer *server)
 
 void mcp_server_advance(McpServer *server, int64_t now_ms)
 {
-    tell_time(server, now_ms);
+    mcp_server_tell_time(server, now_ms);
     while (server->state != MCP_STATE_CLOSED && !mcp_link_is_alone(&server->waiting) &&
            mcp_server_next_deadline(server) <= server->now_ms) {
         end_waiting(MCP_LINK_OWNER(server->waiting.next, McpRequest, turn), CALL_ERROR_TIMEOUT,

@@ -21,6 +21,7 @@
 #include "base/span.h"
 #include "call/call.h"
 #include "dialect/mcp/revision.h"
+#include "frame/http1.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,15 +58,31 @@ typedef struct McpOffer {
     bool lists_change; /* mcp_server_list_changed may be called */
 } McpOffer;
 
+/* What a message is about, for transports that have more than one stream. */
+typedef struct McpAbout {
+    void *stream;       /* McpFrom.stream of the request that it concerns; NULL: it concerns none */
+    bool is_answer;     /* the last message about that request, or about the batch that it is in */
+    bool opens_session; /* the answer to `initialize` */
+    bool is_modern;     /* of the modern era */
+    bool must_arrive;   /* a question, or what was subscribed to: not to be left out */
+    int code;           /* the session itself refused the message: the JSON-RPC error; 0: it did
+                           not, and whatever the answer says is its provider's or the router's */
+} McpAbout;
+
 /* Where messages go, one at a time: begin, append to *ret, commit or abort. A transport's writer
  * (frame/ndjson.h) fits directly. begin and commit: 0, -ENOMEM, or > 0 (full, too long). */
 typedef struct McpSink {
+    /* Before each begin: what is begun now. May be NULL. */
+    void (*about)(void *context, const McpAbout *about);
     int (*begin)(void *context, Bytes **ret);
     int (*commit)(void *context);
     /* As commit, with a large part that was lent and not appended; borrowed until return. May be
      * NULL: then nothing is lent. */
     int (*commit_lent)(void *context, BytesLent lent);
     void (*abort)(void *context);
+    /* The request that came by that stream will take long: the client may be let go, to come back
+     * for the answer. May be NULL. */
+    void (*detach)(void *context, void *stream);
     void *context;
 } McpSink;
 
@@ -108,12 +125,47 @@ int mcp_server_new(McpServer **ret, const McpServerConfig *config);
 /* No call of it may be running. */
 McpServer *mcp_server_free(McpServer *server);
 
+/* How a message came, where that matters. */
+typedef struct McpFrom {
+    void *stream; /* the transport's; comes back in McpAbout */
+    /* The HTTP request that it is the body of; NULL: no HTTP. What the modern era wants in its
+     * headers is held against the message. Borrowed until return, as all of McpFrom. */
+    const Http1Head *head;
+    /* The description of a tool, JSON, for what its schema wants in headers; empty if there is
+     * none. May be NULL. */
+    Span (*tool)(void *context, Span name);
+    void *context;
+} McpFrom;
+
 /* One message as it came off the wire; borrows it until mcp_server_next has returned false. now_ms:
  * monotonic. 0; a negative errno if the session cannot go on (out of memory, sink failed). */
 int mcp_server_receive(McpServer *server, Span message, int64_t now_ms);
+int mcp_server_receive_from(McpServer *server, Span message, const McpFrom *from, int64_t now_ms);
+
+/* The stream is no more. Requests of the modern era that came by it are taken back, as if the
+ * client had cancelled them (events follow), and its subscriptions end; those of a legacy session
+ * go on, and concern no stream any more. */
+void mcp_server_gone(McpServer *server, const void *stream);
+
+/* A server that has no session, no request and no error can serve another client: forgets all that
+ * is about the last one. False if it cannot. */
+bool mcp_server_reuse(McpServer *server);
 
 /* The transport met a message that is longer than allowed and skipped it: answered with -32600. */
 int mcp_server_receive_too_long(McpServer *server, int64_t now_ms);
+
+/* Did the message that was received last hold a request, or something that had to be answered as
+ * one? Else it was notifications and responses, and nothing will come of it. */
+bool mcp_server_had_request(const McpServer *server);
+
+/* Is there a request that came by that stream and has no answer yet? */
+bool mcp_server_is_open(const McpServer *server, const void *stream);
+
+/* Nothing is to be read or written for a while: gives back what was kept for it. */
+void mcp_server_trim(McpServer *server);
+
+/* The revision of the legacy session; false if there is none. */
+bool mcp_server_revision(const McpServer *server, McpRevision *ret);
 
 /* The next thing for the owner to do; false if there is none. */
 bool mcp_server_next(McpServer *server, McpEvent *ret);
@@ -153,6 +205,9 @@ McpState mcp_server_state(const McpServer *server);
  * whenever it wakes up, before results come in. */
 int64_t mcp_server_next_deadline(const McpServer *server);
 void mcp_server_advance(McpServer *server, int64_t now_ms);
+
+/* Only says what time it is; nothing expires. Also from within the sink. */
+void mcp_server_tell_time(McpServer *server, int64_t now_ms);
 
 /* First failure of the sink or of memory; the owner closes the session. 0 if all is well. */
 int mcp_server_error(const McpServer *server);

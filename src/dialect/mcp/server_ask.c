@@ -49,8 +49,11 @@ static int send_missing_capability(McpRequest *request, const CallResult *result
 {
     McpReply reply = mcp_reply_to_request(request);
     McpOut out;
-    int r = mcp_out_begin(&out, request->server, request->batch, true);
+    int r;
 
+    mcp_about_request(request, true);
+    request->server->about.code = MCP_ERROR_MISSING_CAPABILITY;
+    r = mcp_out_begin(&out, request->server, request->batch, true);
     if (r == 0) {
         r = mcp_render_missing_capability(out.bytes, &reply, request->call.can, result->asks,
                                           result->n_asks);
@@ -62,8 +65,10 @@ static int send_input_required(McpRequest *request, const CallResult *result, Sp
 {
     McpReply reply = mcp_reply_to_request(request);
     McpOut out;
-    int r = mcp_out_begin(&out, request->server, request->batch, true);
+    int r;
 
+    mcp_about_request(request, true);
+    r = mcp_out_begin(&out, request->server, request->batch, true);
     if (r == 0) {
         r = mcp_render_input_required(out.bytes, &reply, result->asks, result->n_asks, state);
     }
@@ -197,6 +202,8 @@ static int send_question(McpRequest *request, const CallAsk *ask)
                               .key_at = words->n - schema.n - ask->key.n,
                               .n_key = ask->key.n,
                               .n_schema = schema.n};
+    mcp_about_request(request, false);
+    server->about.must_arrive = true;
     r = mcp_out_begin(&out, server, NULL, true);
     if (r == 0) {
         r = mcp_render_ask(out.bytes, request->revision, question->id, ask);
@@ -267,6 +274,7 @@ void mcp_unask(McpRequest *request, Span reason)
         if (request->questions[i].is_answered) {
             continue;
         }
+        mcp_about_request(request, false);
         r = mcp_out_begin(&out, request->server, NULL, true);
         if (r == 0) {
             r = mcp_render_cancelled(out.bytes, request->questions[i].id, reason);

@@ -143,6 +143,7 @@ static void progress(Call *call, const CallProgress *report)
     if (request->state != MCP_REQUEST_RUNNING || request->token.n == 0) {
         return;
     }
+    mcp_about_request(request, false);
     r = mcp_out_begin(&out, request->server, NULL, true);
     if (r == 0) {
         r = mcp_render_progress(out.bytes, request->revision, request->token, report);
@@ -159,6 +160,7 @@ static void log_record(Call *call, CallLogLevel level, Span logger, Span data)
     if (request->state != MCP_REQUEST_RUNNING) {
         return;
     }
+    mcp_about_request(request, false);
     r = mcp_out_begin(&out, request->server, NULL, true);
     if (r == 0) {
         r = mcp_render_log(out.bytes, level, logger, data);
@@ -166,7 +168,20 @@ static void log_record(Call *call, CallLogLevel level, Span logger, Span data)
     end_notification(&out, r);
 }
 
-static const CallDoor door = {.finish = finish, .progress = progress, .log = log_record};
+/* A stream of the modern era cannot be come back to, and is not the session's to give up. */
+static void detach(Call *call)
+{
+    McpRequest *request = MCP_LINK_OWNER(call, McpRequest, call);
+    const McpSink *sink = request->server->config.sink;
+
+    if (sink->detach != NULL && request->stream != NULL && request->state == MCP_REQUEST_RUNNING &&
+        request->revision < MCP_FIRST_MODERN) {
+        sink->detach(sink->context, request->stream);
+    }
+}
+
+static const CallDoor door = {
+    .finish = finish, .progress = progress, .log = log_record, .detach = detach};
 
 /* Opens the request and queues it. */
 static void open_call(McpServer *server, const McpInbound *in, Span method, const Wanted *want,
@@ -187,6 +202,7 @@ static void open_call(McpServer *server, const McpInbound *in, Span method, cons
         return;
     }
     request->server = server;
+    request->stream = server->from.stream;
     request->method = method;
     request->revision = in->revision;
     request->is_bare = is_bare;

@@ -6,11 +6,13 @@
  *     server_methods.c   from an envelope to its method; what is answered at once
  *     server_params.c    members of params, found and checked
  *     server_meta.c      the era of a request, and what its `_meta` says
+ *     server_headers.c   what HTTP headers say about it
  *     server_calls.c     requests that become calls
  *     server_ask.c       questions to the client; answers of the legacy eras
  *     server_inputs.c    answers of the modern era
  *     server_answer.c    what an answer must look like
  *     server_listen.c    who is told of changes
+ *     server_stream.c    what transports with many streams ask
  *
  * Thread: loop.
  */
@@ -27,7 +29,8 @@
 /* The answers of one batch, which leave together when the last is there. */
 struct McpBatch {
     McpLink link;
-    Bytes out; /* "[" and the answers so far */
+    void *stream; /* McpFrom.stream */
+    Bytes out;    /* "[" and the answers so far */
     size_t n_answers;
     size_t n_open;   /* requests whose answer is to come, */
     size_t n_ids;    /* and the bytes of their ids */
@@ -63,6 +66,11 @@ struct McpServer {
     Map subscribed; /* URI → not NULL if it changed before the client was ready to hear it */
     size_t n_subscribed_bytes; /* of the URIs in it */
     bool has_changed[3];       /* by McpListKind; likewise */
+
+    /* Of the message that is being received; all NULL otherwise. */
+    McpFrom from;
+    bool had_request; /* mcp_server_had_request */
+    McpAbout about;   /* what is begun next; zeros otherwise */
 
     McpSaid said;
     McpRequests requests;
@@ -128,6 +136,11 @@ typedef struct McpOut {
     BytesLent lent; /* a part of it that is not in `bytes` */
 } McpOut;
 
+/* What is begun next concerns that request, or the message that is being received; else it concerns
+ * nothing. Comes right before mcp_out_begin. */
+void mcp_about_request(const McpRequest *request, bool is_answer);
+void mcp_about_received(McpServer *server, const McpInbound *in, int code);
+
 /* batch may be NULL: then the message goes to the sink. is_result: of an open request, and of any
  * size; in a batch it must leave room for an error for every other. 0, MCP_OUT_E_FULL,
  * MCP_OUT_E_CLOSED, or a negative errno, to be handed to end, as what rendering returned is. */
@@ -142,7 +155,8 @@ void mcp_server_fail(McpServer *server, int r);
 #define MCP_REFUSAL_BYTES 320
 #define MCP_NAME_BYTES    ((size_t)100)
 
-/* Answers that need no provider. `what` is a sentence. */
+/* Answers that need no provider. `what` is a sentence. answer_error: to a message that is not a
+ * request of any era yet. */
 void mcp_answer_error(McpServer *server, McpBatch *batch, Span id, int code, Span message);
 void mcp_refuse(McpServer *server, const McpInbound *in, int code, const char *what);
 TW_PRINTF(4, 5)
@@ -204,6 +218,12 @@ bool mcp_take_meta(McpServer *server, McpInbound *in);
 
 /* CALL_CAN_* that a capabilities object declares. */
 unsigned mcp_client_can(JsonValue capabilities, McpRevision revision);
+
+/* server_headers.c */
+
+/* Do the headers of the HTTP request (server->from.head, which there is) say what the message says?
+ * The era is known. False if the request was refused. */
+bool mcp_check_headers(McpServer *server, const McpInbound *in);
 
 /* server_calls.c */
 

@@ -105,9 +105,12 @@ static int acknowledge(McpServer *server, const McpRequest *listen)
 {
     McpFilter filter = {.uris = listen->uris, .n_uris = listen->n_uris};
     McpOut out;
-    int r = mcp_out_begin(&out, server, NULL, true);
+    int r;
 
     memcpy(filter.lists, listen->lists, sizeof(filter.lists));
+    mcp_about_request(listen, false);
+    server->about.must_arrive = true;
+    r = mcp_out_begin(&out, server, NULL, true);
     if (r == 0) {
         r = mcp_render_acknowledged(out.bytes, listen->id, &filter);
     }
@@ -126,6 +129,8 @@ static void open_listen(McpServer *server, const McpInbound *in, const bool list
         return;
     }
     listen->server = server;
+    listen->stream = server->from.stream;
+    listen->revision = in->revision;
     memcpy(listen->lists, lists, sizeof(listen->lists));
     mcp_link_append(&server->listens, &listen->link);
     server->n_listens++;
@@ -183,24 +188,35 @@ static void end_notification(McpOut *out, int r)
     mcp_server_fail(out->server, r < 0 ? r : 0);
 }
 
-static void send_list_changed(McpServer *server, McpListKind kind, Span subscription)
+/* listen: the subscription, or NULL: the legacy session. */
+static void send_list_changed(McpServer *server, McpListKind kind, const McpRequest *listen)
 {
     McpOut out;
-    int r = mcp_out_begin(&out, server, NULL, true);
+    int r;
 
+    if (listen != NULL) {
+        mcp_about_request(listen, false);
+        server->about.must_arrive = true;
+    }
+    r = mcp_out_begin(&out, server, NULL, true);
     if (r == 0) {
-        r = mcp_render_list_changed(out.bytes, kind, subscription);
+        r = mcp_render_list_changed(out.bytes, kind, listen == NULL ? SPAN_NULL : listen->id);
     }
     end_notification(&out, r);
 }
 
-static void send_updated(McpServer *server, Span uri, Span subscription)
+static void send_updated(McpServer *server, Span uri, const McpRequest *listen)
 {
     McpOut out;
-    int r = mcp_out_begin(&out, server, NULL, true);
+    int r;
 
+    if (listen != NULL) {
+        mcp_about_request(listen, false);
+        server->about.must_arrive = true;
+    }
+    r = mcp_out_begin(&out, server, NULL, true);
     if (r == 0) {
-        r = mcp_render_updated(out.bytes, uri, subscription);
+        r = mcp_render_updated(out.bytes, uri, listen == NULL ? SPAN_NULL : listen->id);
     }
     end_notification(&out, r);
 }
@@ -213,12 +229,12 @@ void mcp_tell_changes(McpServer *server)
 
     for (size_t i = 0; i < TW_ARRAY_SIZE(server->has_changed); i++) {
         if (server->has_changed[i]) {
-            send_list_changed(server, (McpListKind)i, SPAN_NULL);
+            send_list_changed(server, (McpListKind)i, NULL);
         }
     }
     while (map_next(&server->subscribed, &cursor, &uri, &has_changed)) {
         if (has_changed != NULL) {
-            send_updated(server, uri, SPAN_NULL);
+            send_updated(server, uri, NULL);
         }
     }
 }
@@ -227,7 +243,7 @@ void mcp_server_list_changed(McpServer *server, McpListKind kind)
 {
     if (is_offered(&server->announced, kind)) {
         if (server->state == MCP_STATE_READY) {
-            send_list_changed(server, kind, SPAN_NULL);
+            send_list_changed(server, kind, NULL);
         } else if (server->state == MCP_STATE_INITIALIZING) {
             server->has_changed[kind] = true;
         }
@@ -236,7 +252,7 @@ void mcp_server_list_changed(McpServer *server, McpListKind kind)
         McpRequest *listen = MCP_LINK_OWNER(at, McpRequest, link);
 
         if (listen->lists[kind]) {
-            send_list_changed(server, kind, listen->id);
+            send_list_changed(server, kind, listen);
         }
     }
 }
@@ -254,7 +270,7 @@ static bool listens_to(const McpRequest *listen, Span uri)
 void mcp_server_resource_updated(McpServer *server, Span uri)
 {
     if (server->state == MCP_STATE_READY && map_find(&server->subscribed, uri, NULL)) {
-        send_updated(server, uri, SPAN_NULL);
+        send_updated(server, uri, NULL);
     } else if (server->state == MCP_STATE_INITIALIZING) {
         (void)map_replace(&server->subscribed, uri, server);
     }
@@ -262,7 +278,7 @@ void mcp_server_resource_updated(McpServer *server, Span uri)
         McpRequest *listen = MCP_LINK_OWNER(at, McpRequest, link);
 
         if (listens_to(listen, uri)) {
-            send_updated(server, uri, listen->id);
+            send_updated(server, uri, listen);
         }
     }
 }

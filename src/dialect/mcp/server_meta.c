@@ -138,6 +138,7 @@ static bool take_version(McpServer *server, const McpInbound *in, JsonValue meta
     }
     /* Enough of it to be recognised is told back. */
     text.n = text.n < VERSION_BYTES ? text.n : VERSION_BYTES;
+    mcp_about_received(server, in, MCP_ERROR_UNSUPPORTED_VERSION);
     r = mcp_out_begin(&out, server, in->batch, false);
     if (r == 0) {
         r = mcp_render_unsupported_version(out.bytes, jsonrpc_id_text(in->message), text);
@@ -146,11 +147,18 @@ static bool take_version(McpServer *server, const McpInbound *in, JsonValue meta
     return false;
 }
 
+static bool check_headers(McpServer *server, const McpInbound *in)
+{
+    return server->from.head == NULL || mcp_check_headers(server, in);
+}
+
 /* A request of the modern era: version, place, and what it says about itself. */
 static bool take_modern(McpServer *server, McpInbound *in, JsonValue meta)
 {
     in->revision = MCP_FIRST_MODERN;
-    if (!take_version(server, in, meta)) {
+    /* Headers that say another version than the message come first: then it is not known which of
+     * the two is meant. */
+    if (!check_headers(server, in) || !take_version(server, in, meta)) {
         return false;
     }
     if (in->batch != NULL) {
@@ -201,10 +209,10 @@ bool mcp_take_meta(McpServer *server, McpInbound *in)
         return false;
     }
     if (meta.node == NULL || was_said(server, in, json_span(meta))) {
-        return true;
+        return check_headers(server, in);
     }
     if (!json_get(meta, META("protocolVersion"), &version)) {
-        return take_token(server, in, meta);
+        return check_headers(server, in) && take_token(server, in, meta);
     }
     if (!take_modern(server, in, meta) || !take_token(server, in, meta)) {
         return false;

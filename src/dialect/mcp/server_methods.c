@@ -46,8 +46,10 @@ static void answer_empty(McpServer *server, const McpInbound *in)
 {
     McpReply reply = mcp_reply_to(server, in);
     McpOut out;
-    int r = mcp_out_begin(&out, server, in->batch, false);
+    int r;
 
+    mcp_about_received(server, in, 0);
+    r = mcp_out_begin(&out, server, in->batch, false);
     if (r == 0) {
         r = mcp_render_empty(out.bytes, &reply);
     }
@@ -106,6 +108,8 @@ static void serve_initialize(McpServer *server, const McpInbound *in)
     if (!mcp_revision_parse(version, &reply.revision) || reply.revision > MCP_NEWEST_LEGACY) {
         reply.revision = MCP_NEWEST_LEGACY;
     }
+    mcp_about_received(server, in, 0);
+    server->about.opens_session = true;
     r = mcp_out_begin(&out, server, NULL, true);
     if (r == 0) {
         r = mcp_render_initialize(out.bytes, &reply, &in->offer);
@@ -129,8 +133,10 @@ static void serve_discover(McpServer *server, const McpInbound *in)
 {
     McpReply reply = mcp_reply_to(server, in);
     McpOut out;
-    int r = mcp_out_begin(&out, server, in->batch, true);
+    int r;
 
+    mcp_about_received(server, in, 0);
+    r = mcp_out_begin(&out, server, in->batch, true);
     if (r == 0) {
         r = mcp_render_discover(out.bytes, &reply, &in->offer);
     }
@@ -302,6 +308,7 @@ void mcp_serve_request(McpServer *server, const JsonrpcMessage *message, McpBatc
     bool has_bad_params = in.params.node != NULL && json_kind(in.params) != JSON_OBJECT;
     int r = jsonrpc_id_key(message->id, &server->arena, &in.key);
 
+    server->had_request = true;
     if (has_bad_params) {
         in.params = JSON_VALUE_NULL;
     }

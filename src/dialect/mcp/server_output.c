@@ -47,17 +47,37 @@ static int batch_begin(McpOut *out, McpBatch *batch, bool is_result)
     return r;
 }
 
+void mcp_about_request(const McpRequest *request, bool is_answer)
+{
+    request->server->about = (McpAbout){.stream = request->stream,
+                                        .is_answer = is_answer,
+                                        .is_modern = request->revision >= MCP_FIRST_MODERN};
+}
+
+void mcp_about_received(McpServer *server, const McpInbound *in, int code)
+{
+    server->about = (McpAbout){.stream = server->from.stream,
+                               .is_answer = true,
+                               .is_modern = in != NULL && in->revision >= MCP_FIRST_MODERN,
+                               .code = code};
+}
+
 int mcp_out_begin(McpOut *out, McpServer *server, McpBatch *batch, bool is_result)
 {
     const McpSink *sink = server->config.sink;
+    McpAbout about = server->about;
     int r;
 
+    server->about = (McpAbout){.stream = NULL};
     *out = (McpOut){.server = server, .batch = batch};
     if (server->state == MCP_STATE_CLOSED) {
         return MCP_OUT_E_CLOSED;
     }
     if (batch != NULL) {
         return batch_begin(out, batch, is_result);
+    }
+    if (sink->about != NULL) {
+        sink->about(sink->context, &about);
     }
     r = sink->begin(sink->context, &out->bytes);
     if (r != 0) {
@@ -98,7 +118,7 @@ int mcp_out_end(McpOut *out, int r)
     return r > 0 ? MCP_OUT_E_FULL : err_pass(r);
 }
 
-void mcp_answer_error(McpServer *server, McpBatch *batch, Span id, int code, Span message)
+static void send_error(McpServer *server, McpBatch *batch, Span id, int code, Span message)
 {
     McpOut out;
     int r = mcp_out_begin(&out, server, batch, false);
@@ -109,9 +129,17 @@ void mcp_answer_error(McpServer *server, McpBatch *batch, Span id, int code, Spa
     mcp_server_fail(server, mcp_out_end(&out, r));
 }
 
+void mcp_answer_error(McpServer *server, McpBatch *batch, Span id, int code, Span message)
+{
+    server->had_request = true;
+    mcp_about_received(server, NULL, code);
+    send_error(server, batch, id, code, message);
+}
+
 void mcp_refuse(McpServer *server, const McpInbound *in, int code, const char *what)
 {
-    mcp_answer_error(server, in->batch, jsonrpc_id_text(in->message), code, span_from_str(what));
+    mcp_about_received(server, in, code);
+    send_error(server, in->batch, jsonrpc_id_text(in->message), code, span_from_str(what));
 }
 
 void mcp_refuse_format(McpServer *server, const McpInbound *in, int code, const char *format, ...)
@@ -149,8 +177,10 @@ static int answer_result(McpRequest *request, const CallResult *result, bool is_
     McpServer *server = request->server;
     McpReply reply = mcp_reply_to_request(request);
     McpOut out;
-    int r = mcp_out_begin(&out, server, request->batch, is_result);
+    int r;
 
+    mcp_about_request(request, true);
+    r = mcp_out_begin(&out, server, request->batch, is_result);
     if (request->batch == NULL && server->config.sink->commit_lent != NULL) {
         reply.lent = &out.lent;
     }
@@ -213,6 +243,7 @@ int mcp_batch_new(McpServer *server, JsonValue messages, McpBatch **ret)
     mcp_link_init(&batch->link);
     /* The closing bracket is part of the message, too. */
     bytes_init(&batch->out, max > 0 ? max - 1 : 0);
+    batch->stream = server->from.stream;
     batch->n_unread = json_count(messages);
     batch->n_text = json_span(messages).n;
     batch->is_reading = true;
@@ -257,6 +288,7 @@ void mcp_batch_settle(McpServer *server, McpBatch *batch)
         return;
     }
     if (batch->n_answers > 0) {
+        server->about = (McpAbout){.stream = batch->stream, .is_answer = true};
         r = mcp_out_begin(&out, server, NULL, true);
         if (r == 0) {
             r = bytes_append_span(out.bytes, bytes_span(&batch->out));
@@ -266,8 +298,9 @@ void mcp_batch_settle(McpServer *server, McpBatch *batch)
         }
         r = mcp_out_end(&out, r);
         if (r == MCP_OUT_E_FULL) {
-            mcp_answer_error(server, NULL, SPAN_NULL, MCP_ERROR_INTERNAL,
-                             SPAN("the answers of the batch are too large to be sent"));
+            server->about = (McpAbout){.stream = batch->stream, .is_answer = true};
+            send_error(server, NULL, SPAN_NULL, MCP_ERROR_INTERNAL,
+                       SPAN("the answers of the batch are too large to be sent"));
         } else {
             mcp_server_fail(server, r);
         }

@@ -1,0 +1,263 @@
+/* Legacy sessions. Each has a seat, an id that cannot be guessed, the asker that opened it, and a
+ * store of events. It ends by DELETE, when nobody has used it for long, or to make room for
+ * another. */
+#include "dialect/mcp/http_internal.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "dialect/mcp/render.h"
+
+enum {
+    SESSION_E_TOO_MANY = 1,
+};
+
+/* Somebody listens, or waits for an answer, or comes back for it. */
+static bool is_in_use(const McpHttpSession *session)
+{
+    const McpLink *streams = &session->seat->streams;
+
+    if (mcp_server_n_calls(session->seat->server) > 0) {
+        return true;
+    }
+    for (McpLink *at = streams->next; at != streams; at = at->next) {
+        if (MCP_LINK_OWNER(at, McpHttpStream, link)->x != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The one that was used longest ago makes room: its client begins anew when it hears 404. */
+static bool make_room(McpHttp *http)
+{
+    for (McpLink *at = http->uses.next; at != &http->uses; at = at->next) {
+        McpHttpSession *session = MCP_LINK_OWNER(at, McpHttpSession, use);
+
+        if (!is_in_use(session)) {
+            mcp_http_session_end(session, SPAN("the session has ended"));
+            return true;
+        }
+    }
+    return false;
+}
+
+static int make_id(McpHttp *http, char ret[MCP_HTTP_ID_BYTES + 1])
+{
+    static const char digits[] = "0123456789abcdef";
+    uint8_t bytes[MCP_HTTP_ID_BYTES / 2];
+    int r = http->config.owner->random(http->config.context, bytes, sizeof(bytes));
+
+    if (r != 0) {
+        return err_pass(r);
+    }
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        ret[2 * i] = digits[bytes[i] >> 4];
+        ret[2 * i + 1] = digits[bytes[i] & 15];
+    }
+    ret[MCP_HTTP_ID_BYTES] = '\0';
+    return 0;
+}
+
+int mcp_http_session_open(McpHttpSeat *seat, void *asker, bool is_old)
+{
+    McpHttp *http = seat->http;
+    McpHttpSession *session;
+    int r;
+
+    if (http->sessions.n >= http->config.max_sessions && !make_room(http)) {
+        return SESSION_E_TOO_MANY;
+    }
+    session = mem_alloc_array(1, sizeof(*session));
+    if (session == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    *session = (McpHttpSession){.seat = seat, .is_old = is_old, .used_ms = http->now_ms};
+    r = make_id(http, session->id);
+    if (r == 0) {
+        r = map_add(&http->sessions, mcp_http_session_id(session), session);
+        /* Two equal ids are a source of bytes that is none. */
+        r = r > 0 ? err_raise(-EIO) : err_pass(r);
+    }
+    if (r != 0) {
+        (void)mem_free(session);
+        return err_pass(r);
+    }
+    mcp_link_init(&session->use);
+    mcp_link_append(&http->uses, &session->use);
+    mcp_http_store_init(&session->store, http->config.max_stored_bytes);
+    http->config.owner->hold(http->config.context, asker);
+    seat->asker = asker;
+    seat->holds_asker = true;
+    seat->session = session;
+    if (seat->receiving != NULL) {
+        seat->receiving->number = ++session->last_number;
+    }
+    return 0;
+}
+
+McpHttpSession *mcp_http_session_find(McpHttp *http, Span id, const void *asker, bool is_old)
+{
+    McpHttpSession *session = map_get(&http->sessions, id);
+
+    if (session == NULL || session->is_old != is_old ||
+        !http->config.owner->is_same(http->config.context, asker, session->seat->asker)) {
+        return NULL;
+    }
+    return session;
+}
+
+void mcp_http_session_use(McpHttpSession *session)
+{
+    McpHttp *http = session->seat->http;
+
+    session->used_ms = http->now_ms;
+    mcp_link_remove(&session->use);
+    mcp_link_append(&http->uses, &session->use);
+}
+
+void mcp_http_session_end(McpHttpSession *session, Span why)
+{
+    McpHttpSeat *seat = session->seat;
+
+    mcp_http_seat_close(seat, 404, why);
+    (void)map_remove(&seat->http->sessions, mcp_http_session_id(session));
+    mcp_link_remove(&session->use);
+    mcp_http_store_deinit(&session->store);
+    seat->session = NULL;
+    (void)mem_free(session);
+    (void)mcp_http_seat_free(seat);
+}
+
+void mcp_http_session_tell(McpHttpSession *session, Span message)
+{
+    McpHttpStream *get = session->get;
+    char buffer[MCP_HTTP_EVENT_ID_BYTES];
+    uint64_t n;
+
+    if (session->is_old) {
+        if (get != NULL && get->x != NULL &&
+            !mcp_http_stream_put(get, SPAN("message"), SPAN_NULL, message)) {
+            mcp_http_stream_gone(get);
+        }
+        return;
+    }
+    n = ++session->n_get_events;
+    /* What cannot be kept is lost to those who are not here: it is not worth the session. */
+    (void)mcp_http_store_add(&session->store, 0, n, message);
+    if (get == NULL) {
+        return;
+    }
+    if (mcp_http_stream_put(get, SPAN("message"), mcp_http_event_id(buffer, 0, n), message)) {
+        session->n_get_sent = n;
+    } else {
+        mcp_http_stream_gone(get);
+    }
+}
+
+/* What concerns no request, behind the n-th event. Whoever listened so far does no more: it is the
+ * same client, which has lost that connection and knows it before we do. */
+static void open_get(McpHttpSession *session, const Http1Head *head, void *x, uint64_t n)
+{
+    McpHttp *http = session->seat->http;
+    McpHttpStream *get = mcp_http_stream_new(session->seat, MCP_HTTP_GET, x, head);
+
+    if (get == NULL) {
+        mcp_http_refuse_x(http, x, 503, MCP_ERROR_INTERNAL, SPAN("the server has no memory left"));
+        return;
+    }
+    if (session->get != NULL) {
+        mcp_http_stream_end(session->get);
+        mcp_http_stream_free(session->get);
+    }
+    session->get = get;
+    mcp_http_stream_resume(get, x, n);
+    if (get->x == NULL) {
+        mcp_http_stream_free(get);
+        return;
+    }
+    session->n_get_sent = session->n_get_events;
+}
+
+static McpHttpStream *find_stream(McpHttpSession *session, uint64_t number)
+{
+    McpLink *streams = &session->seat->streams;
+
+    for (McpLink *at = streams->next; at != streams; at = at->next) {
+        McpHttpStream *stream = MCP_LINK_OWNER(at, McpHttpStream, link);
+
+        if (stream->kind == MCP_HTTP_POST && stream->number == number && stream->has_begun) {
+            return stream;
+        }
+    }
+    return NULL;
+}
+
+/* The rest of a stream that has been answered meanwhile. False if nothing is left of it. */
+static bool replay(McpHttpSession *session, const Http1Head *head, void *x, uint64_t number,
+                   uint64_t n)
+{
+    McpHttp *http = session->seat->http;
+    McpHttpStored at = {.event = NULL};
+    McpHttpStream *stream;
+
+    if (!mcp_http_store_next(&session->store, number, n, &at)) {
+        return false;
+    }
+    stream = mcp_http_stream_new(session->seat, MCP_HTTP_POST, x, head);
+    if (stream == NULL) {
+        mcp_http_refuse_x(http, x, 503, MCP_ERROR_INTERNAL, SPAN("the server has no memory left"));
+        return true;
+    }
+    stream->number = number;
+    mcp_http_stream_resume(stream, x, n);
+    mcp_http_stream_end(stream);
+    mcp_http_stream_free(stream);
+    return true;
+}
+
+void mcp_http_session_listen(McpHttpSession *session, const Http1Head *head, void *x)
+{
+    uint64_t number = 0;
+    uint64_t n = session->n_get_sent;
+    McpHttpStream *stream;
+    Span id;
+
+    if (http1_head_find(head, SPAN("Last-Event-ID"), &id) == 1 &&
+        mcp_http_event_id_parse(id, &number, &n) && number != 0) {
+        stream = find_stream(session, number);
+        if (stream != NULL) {
+            mcp_http_stream_resume(stream, x, n);
+            return;
+        }
+        if (replay(session, head, x, number, n)) {
+            return;
+        }
+        n = session->n_get_sent;
+    }
+    open_get(session, head, x, n);
+}
+
+static int64_t session_deadline(const McpHttpSession *session)
+{
+    return mcp_http_later(session->used_ms, session->seat->http->config.session_idle_ms);
+}
+
+int64_t mcp_http_sessions_deadline(const McpHttp *http)
+{
+    return mcp_link_is_alone(&http->uses)
+               ? INT64_MAX
+               : session_deadline(MCP_LINK_OWNER(http->uses.next, McpHttpSession, use));
+}
+
+void mcp_http_sessions_expire(McpHttp *http)
+{
+    while (mcp_http_sessions_deadline(http) <= http->now_ms) {
+        McpHttpSession *session = MCP_LINK_OWNER(http->uses.next, McpHttpSession, use);
+
+        if (is_in_use(session)) {
+            mcp_http_session_use(session);
+        } else {
+            mcp_http_session_end(session, SPAN("the session has ended"));
+        }
+    }
+}
