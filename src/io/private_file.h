@@ -69,6 +69,9 @@ int private_file_read(Bytes *out, const char *path, Diag *reterr_diag);
  * not ours or open to others. Gives *ret (mem_free). 0, a negative errno, PRIVATE_FILE_E_PLACE. */
 int private_folder_runtime(char **ret, Diag *reterr_diag);
 
+/* Its path alone: nothing is made, and nothing is checked. */
+int private_folder_runtime_path(char **ret, Diag *reterr_diag);
+
 /* Whether private_folder_runtime would give that folder, and need not make it. */
 bool private_folder_is_runtime(Span folder);
 

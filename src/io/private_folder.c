@@ -165,15 +165,26 @@ bool private_folder_is_runtime(Span folder)
            folder_check(path, NULL) == 0;
 }
 
-int private_folder_runtime(char **ret, Diag *reterr_diag)
+int private_folder_runtime_path(char **ret, Diag *reterr_diag)
 {
     char name[FOLDER_NAME_SIZE];
     const char *base = folder_choose(name);
-    CLEANUP(mem_freep) char *path = folder_join(base, name);
-    int r;
+    char *path = folder_join(base, name);
 
     if (path == NULL) {
         return diag_set(reterr_diag, err_raise(-ENOMEM), "out of memory");
+    }
+    *ret = path;
+    return 0;
+}
+
+int private_folder_runtime(char **ret, Diag *reterr_diag)
+{
+    CLEANUP(mem_freep) char *path = NULL;
+    int r = private_folder_runtime_path(&path, reterr_diag);
+
+    if (r != 0) {
+        return err_pass(r);
     }
     if (mkdir(path, S_IRWXU) != 0 && errno != EEXIST) {
         return io_place_fail(reterr_diag, PRIVATE_FILE_E_PLACE, errno, "make the folder", path);

@@ -31,11 +31,14 @@ enum {
     UNIX_SOCKET_E_PLACE, /* path too long, no such folder, something else has the name; Diag */
 };
 
-/* Bytes of a path that the system can connect to, its NUL not counted. */
+/* Bytes of a path that the system can connect to, its NUL not counted; and whether one direction of
+ * a connection can end alone. */
 #ifdef _WIN32
-#define UNIX_SOCKET_PATH_MAX ((size_t)256)
+#define UNIX_SOCKET_PATH_MAX  ((size_t)256)
+#define UNIX_SOCKET_HALF_ENDS false
 #else
-#define UNIX_SOCKET_PATH_MAX ((size_t)107)
+#define UNIX_SOCKET_PATH_MAX  ((size_t)107)
+#define UNIX_SOCKET_HALF_ENDS true
 #endif
 
 /* A listening socket and its name. */

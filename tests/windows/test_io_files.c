@@ -10,6 +10,7 @@
 #include "io/environment.h"
 #include "io/folder.h"
 #include "io/keep.h"
+#include "io/tree.h"
 #include "io/work.h"
 #include "support/alloc_testing.h"
 #include "support/oom_sweep.h"
@@ -127,6 +128,21 @@ static void a_kept_file_is_replaced_as_a_whole(void **state)
     bytes_deinit(&out);
     assert_true(DeleteFileA(scratch_path("x\\y\\table")));
     assert_true(RemoveDirectoryA(scratch_path("x\\y"))); /* nothing beside it */
+}
+
+/* ---- files beneath a folder ---- */
+
+static void a_try_leaves_nothing_behind(void **state)
+{
+    (void)state;
+    scratch_write(scratch_path("file"), "f");
+    assert_true(CreateDirectoryA(scratch_path("folder"), NULL));
+    assert_int_equal(io_tree_try(scratch, "file", NULL), 0);
+    assert_int_equal(io_tree_try(scratch, "folder/new", NULL), 0);
+    assert_int_equal(io_tree_try(scratch, "folder", NULL), IO_TREE_E_PLACE);
+    assert_int_equal(io_tree_try(scratch, "missing/x", NULL), -ENOENT);
+    assert_true(RemoveDirectoryA(scratch_path("folder"))); /* nothing in it */
+    assert_true(DeleteFileA(scratch_path("file")));
 }
 
 /* ---- children ---- */
@@ -327,6 +343,7 @@ int main(int argc, char **argv)
         FILES_TEST(a_folder_is_listed_and_its_files_read),
         FILES_TEST(without_memory_nothing_is_left_open),
         FILES_TEST(a_kept_file_is_replaced_as_a_whole),
+        FILES_TEST(a_try_leaves_nothing_behind),
         FILES_TEST(output_errors_and_status_come_apart),
         FILES_TEST(much_input_comes_back_as_much_output),
         FILES_TEST(one_that_runs_on_is_ended),

@@ -144,7 +144,7 @@ static int folder_make(const char *path)
     return r == -EEXIST ? 0 : r;
 }
 
-int private_folder_runtime(char **ret, Diag *reterr_diag)
+int private_folder_runtime_path(char **ret, Diag *reterr_diag)
 {
     CLEANUP(bytes_deinit) Bytes path;
     char *copy;
@@ -159,20 +159,33 @@ int private_folder_runtime(char **ret, Diag *reterr_diag)
     if (r != 0) {
         return diag_set(reterr_diag, err_pass(r), "out of memory");
     }
-    r = folder_make(path.data);
-    if (r != 0) {
-        return io_place_fail(reterr_diag, PRIVATE_FILE_E_PLACE, -r, "make the folder", path.data);
-    }
-    r = folder_check(path.data, reterr_diag);
-    if (r != 0) {
-        return r;
-    }
     copy = mem_alloc(path.n);
     if (copy == NULL) {
         return diag_set(reterr_diag, err_raise(-ENOMEM), "out of memory");
     }
     memcpy(copy, path.data, path.n);
     *ret = copy;
+    return 0;
+}
+
+int private_folder_runtime(char **ret, Diag *reterr_diag)
+{
+    CLEANUP(mem_freep) char *path = NULL;
+    int r = private_folder_runtime_path(&path, reterr_diag);
+
+    if (r != 0) {
+        return r;
+    }
+    r = folder_make(path);
+    if (r != 0) {
+        return io_place_fail(reterr_diag, PRIVATE_FILE_E_PLACE, -r, "make the folder", path);
+    }
+    r = folder_check(path, reterr_diag);
+    if (r != 0) {
+        return r;
+    }
+    *ret = path;
+    path = NULL;
     return 0;
 }
 

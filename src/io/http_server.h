@@ -1,0 +1,133 @@
+/* io/http_server.h: HTTP/1 served on a TCP port or a Unix socket.
+ *
+ * Cuts requests out of connections (frame/http1.h), one at a time a connection, gathers their
+ * bodies, and writes the answers: whole, or as streams of pieces. Keep-alive and pipelining, time
+ * limits for slow peers, limits of everything, an orderly end. What is asked and answered is the
+ * owner's business.
+ *
+ *     open → head → request → respond, or begin, piece…, end → (head → …) → close
+ *
+ * An exchange is one request and its answer. It is the owner's from `head` until its answer is
+ * complete (respond or end has returned 0), or `gone` has come; then it is not touched again. A
+ * peer that ends its sending half before it was answered counts as gone: that is how a client takes
+ * a request back. Thread: loop.
+ */
+#pragma once
+
+#include "base/bytes.h"
+#include "base/diag.h"
+#include "base/logsink.h"
+#include "base/span.h"
+#include "frame/http1.h"
+#include "io/loop.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    IO_HTTP_E_PLACE = 1, /* the address cannot be used, or is taken; the Diag says why */
+};
+
+typedef struct IoHttpServer IoHttpServer;
+typedef struct IoHttpExchange IoHttpExchange;
+
+/* Who has connected. */
+typedef struct IoHttpPeer {
+    const char *address; /* "127.0.0.1:51234", "unix:1000"; borrowed until return */
+    bool is_loopback;    /* the peer is on this machine (a Unix socket's always is) */
+} IoHttpPeer;
+
+/* How the server uses its owner; every function gets `context`. */
+typedef struct IoHttpOps {
+    /* A connection; *ret_user is what io_http_user gives. 0, or a negative errno: it is closed. May
+     * be NULL, as close. No exchange of the connection is left when close comes. */
+    int (*open)(void *context, const IoHttpPeer *peer, void **ret_user);
+    void (*close)(void *context, void *user);
+    /* The head of a request has come, its body has not. The owner may answer already: then the body
+     * is dropped and `request` does not come. May be NULL. */
+    void (*head)(void *context, IoHttpExchange *x);
+    /* All of it is there; body is borrowed until return. Answered now or later. */
+    void (*request)(void *context, IoHttpExchange *x, Span body);
+    /* Nobody waits for the answer any more. */
+    void (*gone)(void *context, IoHttpExchange *x);
+    /* io_http_pending was above LIMIT_HTTP_MARK_BYTES (or half of max_pending_bytes, if that is
+     * less), and has fallen below it. May be NULL. */
+    void (*drained)(void *context, IoHttpExchange *x);
+} IoHttpOps;
+
+/* 0: the default of each (base/limits.h says why). */
+typedef struct IoHttpLimits {
+    uint64_t max_body_bytes;
+    size_t max_pending_bytes; /* output of one connection */
+    size_t max_connections;   /* more wait in the system's queue */
+    int64_t head_ms;          /* from the first byte of a request to the end of its head */
+    int64_t body_ms;          /* without a byte of a body that is due */
+    int64_t idle_ms;          /* between requests */
+    int64_t stall_ms;         /* without the peer's taking a byte of what is pending */
+} IoHttpLimits;
+
+typedef struct IoHttpConfig {
+    IoLoop *loop;
+    const char
+        *address; /* "127.0.0.1:7410", "[::1]:0", "localhost:0", "unix:PATH"; port 0: a free one */
+    const IoHttpOps *ops;
+    void *context;
+    IoHttpLimits limits;
+    const LogSink *log; /* may be NULL */
+} IoHttpConfig;
+
+/* Listens. 0, a negative errno, IO_HTTP_E_PLACE. Gives *ret; keeps the loop running. */
+int io_http_server_new(IoHttpServer **ret, const IoHttpConfig *config, Diag *reterr_diag);
+
+/* Is that an address, and does it reach this machine only? The Diag says what is wrong with it. 0,
+ * IO_HTTP_E_PLACE. Asks no name server: a host is a number, or "localhost". */
+int io_http_address_check(Span address, bool *ret_is_loopback, Diag *reterr_diag);
+
+/* Where it listens, with the port that it has got: "127.0.0.1:40123", "unix:/path". */
+const char *io_http_server_address(const IoHttpServer *server);
+unsigned io_http_server_port(const IoHttpServer *server); /* 0: a Unix socket */
+size_t io_http_server_n_connections(const IoHttpServer *server);
+
+/* Lets nobody in any more and closes idle connections; the others when their answer is complete.
+ * stopped(context) comes, once, when there is none left, not before this has returned. */
+void io_http_server_stop(IoHttpServer *server, void (*stopped)(void *context));
+
+/* Closes everything at once; `gone` and `close` come for what is open. */
+IoHttpServer *io_http_server_free(IoHttpServer *server);
+
+/* ---- an exchange ---- */
+
+const Http1Head *io_http_head(const IoHttpExchange *x); /* until the exchange is over */
+void *io_http_user(const IoHttpExchange *x);            /* of its connection */
+
+/* A pointer of the owner's. */
+void io_http_set_data(IoHttpExchange *x, void *data);
+void *io_http_data(const IoHttpExchange *x);
+
+/* In `head`: for the body of this request, instead of the limits' maximum. */
+void io_http_limit_body(IoHttpExchange *x, uint64_t max_bytes);
+
+/* A whole answer; Date, Content-Length and Connection are added here. body is borrowed until
+ * return; respond_taken takes its content (frame/http1_writer.h). 0, or a negative errno: then the
+ * connection ends, and `gone` comes from the loop. */
+int io_http_respond(IoHttpExchange *x, unsigned status, const Http1Field *fields, size_t n_fields,
+                    Span body);
+int io_http_respond_taken(IoHttpExchange *x, unsigned status, const Http1Field *fields,
+                          size_t n_fields, Bytes *body);
+
+/* A stream of pieces; they leave at the end of the turn at the latest. As respond; BYTES_E_FULL
+ * from appending to a piece means that max_pending_bytes is reached: abort it, the peer reads too
+ * slowly for this message. */
+int io_http_begin(IoHttpExchange *x, unsigned status, const Http1Field *fields, size_t n_fields);
+int io_http_piece_begin(IoHttpExchange *x, Bytes **ret_bytes);
+int io_http_piece_commit(IoHttpExchange *x);
+void io_http_piece_abort(IoHttpExchange *x);
+int io_http_end(IoHttpExchange *x);
+
+/* The answer cannot be completed: the connection is closed, so that the peer sees it. The exchange
+ * is over with this, and `gone` does not come. */
+void io_http_abort(IoHttpExchange *x);
+
+/* Bytes of this connection that the peer has not taken. */
+size_t io_http_pending(const IoHttpExchange *x);

@@ -1,0 +1,173 @@
+/* Clients that go, and answers that are given up. */
+#include "unit/io/http_web.h"
+
+#include <errno.h>
+
+#define GET(path) "GET " path " HTTP/1.1\r\nHost: a\r\n\r\n"
+
+static void send_text(int fd, const char *text)
+{
+    assert_int_equal(send(fd, text, strlen(text), 0), (ssize_t)strlen(text));
+}
+
+static void who_stops_sending_before_the_answer_has_gone(void **state)
+{
+    static const char *const requests[] = {
+        GET("/later"),
+        GET("/begin"),
+        GET("/later") GET("/later"),
+        "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nabc",
+    };
+    Web *web = *state;
+    WebClient client;
+
+    web_listen(web, "127.0.0.1:0");
+    for (size_t i = 0; i < TW_ARRAY_SIZE(requests); i++) {
+        web_connect(web, &client);
+        web_say(&client, requests[i]);
+        web_wait_count(web, &web->n_heads, (int)i + 1);
+        assert_int_equal(shutdown(client.fd, SHUT_WR), 0);
+        web_wait_count(web, &web->n_gone, (int)i + 1);
+        web_wait_end(&client);
+        web_hang_up(&client);
+        web_wait_connections(web, 0);
+        assert_int_equal(web->n_close, (int)i + 1);
+    }
+    assert_int_equal(web->n_heads, (int)TW_ARRAY_SIZE(requests));
+}
+
+static void who_stops_sending_after_the_answer_still_gets_it(void **state)
+{
+    Web *web = *state;
+    WebClient client;
+
+    web->n_bytes = (size_t)8 * 1024 * 1024;
+    web_listen(web, "127.0.0.1:0");
+    web_connect(web, &client);
+    web_say(&client, GET("/bytes"));
+    web_wait_count(web, &web->n_requests, 1);
+    assert_int_equal(shutdown(client.fd, SHUT_WR), 0);
+    web_wait_end(&client);
+    assert_true(client.pump.in.n > web->n_bytes);
+    assert_int_equal(client.pump.n_failures, 0);
+    assert_int_equal(web->n_gone, 0);
+    web_hang_up(&client);
+    web_wait_connections(web, 0);
+}
+
+static void half_a_head_and_then_nothing_is_no_request(void **state)
+{
+    Web *web = *state;
+    WebClient client;
+
+    web_listen(web, "127.0.0.1:0");
+    web_connect(web, &client);
+    web_say(&client, "GET / HTTP/1.1\r\nHost:");
+    web_turn(web);
+    assert_int_equal(shutdown(client.fd, SHUT_WR), 0);
+    web_wait_end(&client);
+    assert_int_equal(client.pump.in.n, 0);
+    assert_int_equal(web->n_heads, 0);
+    web_hang_up(&client);
+}
+
+static void a_reset_is_noticed_while_the_answer_is_awaited(void **state)
+{
+    const struct linger now = {.l_onoff = 1, .l_linger = 0};
+    Web *web = *state;
+    int fd;
+
+    web_listen(web, "127.0.0.1:0");
+    fd = web_dial(web);
+    send_text(fd, GET("/later"));
+    web_wait_count(web, &web->n_held, 1);
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now)), 0);
+    assert_int_equal(close(fd), 0);
+    web_wait_count(web, &web->n_gone, 1);
+    web_wait_connections(web, 0);
+    web_assert_serves(web);
+}
+
+static void who_goes_with_much_unread_behind_its_request_is_missed(void **state)
+{
+    Web *web = *state;
+    Bytes all;
+    int fd;
+
+    web_listen(web, "127.0.0.1:0");
+    fd = web_dial(web);
+    bytes_init(&all, SIZE_MAX);
+    assert_int_equal(bytes_append_span(&all, SPAN(GET("/later"))), 0);
+    while (all.n < (size_t)140 * 1024) {
+        assert_int_equal(bytes_append_span(&all, SPAN(GET("/"))), 0);
+    }
+    /* Nothing more is read of it, so that its end is behind what waits. */
+    assert_int_equal(send(fd, all.data, all.n, 0), (ssize_t)all.n);
+    bytes_deinit(&all);
+    web_wait_count(web, &web->n_held, 1);
+    web_turn(web);
+    assert_int_equal(close(fd), 0);
+    web_wait_count(web, &web->n_gone, 1);
+    assert_int_equal(web->n_requests, 1);
+}
+
+static void an_aborted_answer_does_not_look_complete(void **state)
+{
+    Web *web = *state;
+    WebClient client;
+
+    web_listen(web, "127.0.0.1:0");
+    web_connect(web, &client);
+    web_say(&client, GET("/begin"));
+    web_wait_text(&client, "chunked");
+    web_put_piece(web->held[0], "half");
+    web_wait_text(&client, "half");
+    io_http_abort(web->held[0]);
+    assert_int_equal(web->n_close, 0); /* from the loop */
+    web_wait_end(&client);
+    assert_int_equal(web_times(&client, "0\r\n\r\n"), 0);
+    assert_int_equal(web->n_gone, 0);
+    assert_int_equal(web->n_close, 1);
+    web_hang_up(&client);
+    /* Where the end of the connection is that of the answer, it must be another end. */
+    web->n_held = 0;
+    web_connect(web, &client);
+    web_say(&client, "GET /begin HTTP/1.0\r\n\r\n");
+    web_wait_text(&client, "close");
+    io_http_abort(web->held[0]);
+    web_wait_end(&client);
+    assert_int_equal(client.pump.n_ends, 0);
+    assert_int_equal(client.pump.failure, -ECONNRESET);
+    web_hang_up(&client);
+}
+
+static void the_owner_may_turn_a_connection_away(void **state)
+{
+    Web *web = *state;
+    WebClient client;
+
+    web->open_result = -EACCES;
+    web_listen(web, "127.0.0.1:0");
+    web_connect(web, &client);
+    web_wait_end(&client);
+    web_hang_up(&client);
+    web->open_result = 0;
+    web_assert_serves(web);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, web_setup, web_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(who_stops_sending_before_the_answer_has_gone),
+        TEST(who_stops_sending_after_the_answer_still_gets_it),
+        TEST(half_a_head_and_then_nothing_is_no_request),
+        TEST(a_reset_is_noticed_while_the_answer_is_awaited),
+        TEST(who_goes_with_much_unread_behind_its_request_is_missed),
+        TEST(an_aborted_answer_does_not_look_complete),
+        TEST(the_owner_may_turn_a_connection_away),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
