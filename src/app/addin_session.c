@@ -109,6 +109,7 @@ static void session_run(AddinSession *s, Call *call)
         return;
     }
     s->n_to_run -= s->is_draining ? 1 : 0;
+    call->asker = &s->asker.call;
     router_dispatch(s->router, s->quota, call);
 }
 
@@ -315,6 +316,7 @@ int addin_session_open(AddinSession *s, int fd)
         return err_pass(r);
     }
     s->state = ADDIN_SESSION_OPEN;
+    asker_init_peer(&s->asker, "pipe", fd);
     s->is_over = false;
     s->is_lost = false;
     s->is_due = false;

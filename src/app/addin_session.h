@@ -15,6 +15,7 @@
  * calls run one after the other, when the other one has gone. Thread: loop. */
 #pragma once
 
+#include "app/asker.h"
 #include "base/hash.h"
 #include "base/logsink.h"
 #include "base/span.h"
@@ -52,6 +53,7 @@ typedef struct AddinSession {
     const LogSink *log;
 
     AddinSessionState state;
+    Asker asker; /* the hub that it is connected to */
     PipeLink link;
     PipeAddin *pipe; /* NULL unless OPEN */
     PipeSource source;

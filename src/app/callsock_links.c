@@ -13,6 +13,7 @@
 
 #include <string.h>
 
+#include "app/asker.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/limits.h"
@@ -37,6 +38,7 @@ struct CallsockLink {
     Len32Reader reader;
     Len32Writer writer;
     RouterQuota quota;
+    Asker asker;
     CallsockSink sink;
     LinkState state;
     int fd; /* the stream's */
@@ -190,6 +192,7 @@ static void link_handle_message(CallsockLink *link, Span message)
     }
     call = callsock_parent_next(link->session);
     if (call != NULL) {
+        call->asker = &link->asker.call;
         router_dispatch(link->owner->router, &link->quota, call);
     }
     if (callsock_parent_error(link->session) != 0) {
@@ -411,6 +414,7 @@ int callsock_links_add(CallsockLinks *links, int fd)
                                 .abort = link_sink_abort,
                                 .context = link};
     router_quota_init(&link->quota, &links->limits, link->last_input_ms);
+    asker_init_peer(&link->asker, "callsock", fd);
     len32_reader_init(&link->reader, LEN32_ORDER_BE, links->max_bytes);
     /* Requests are not taken above the pause: one answer more always finds room. */
     len32_writer_init(&link->writer, LEN32_ORDER_BE, links->max_bytes,

@@ -20,8 +20,8 @@
 #define CONFIG_MAX_INDEX ((size_t)18 * 1024 * 1024)
 #define CONFIG_PATH_MAX  4096
 
-static const char *const config_keys[] = {"tools",      "call_socket", "pipe",  "templates",
-                                          "write_root", "state",       "limits"};
+static const char *const config_keys[] = {
+    "tools", "call_socket", "pipe", "templates", "write_root", "state", "http", "audit", "limits"};
 static const char *const config_call_socket_keys[] = {"connect", "schema"};
 
 /* ---- errors ---- */
@@ -171,7 +171,12 @@ static int config_read_root(const ConfigReader *reader, JsonValue root)
         } else if (json_string_equals(it.key, SPAN("pipe"))) {
             r = config_read_pipe(reader, it.value);
         } else if (json_string_equals(it.key, SPAN("templates"))) {
-            r = config_read_templates(reader, it.value);
+            r = config_read_list(reader, it.value, "templates", "a folder or an array of folders",
+                                 config_read_path, &reader->config->templates);
+        } else if (json_string_equals(it.key, SPAN("http"))) {
+            r = config_read_http(reader, it.value);
+        } else if (json_string_equals(it.key, SPAN("audit"))) {
+            r = config_read_audit(reader, it.value);
         } else if (json_string_equals(it.key, SPAN("write_root"))) {
             r = config_place(reader, it.value, "write_root",
                              config_read_path(reader, it.value, &reader->config->write_root));
@@ -242,10 +247,26 @@ void config_deinit(Config *config)
     config->call_socket_schema = mem_free(config->call_socket_schema);
     config->pipe.name = mem_free(config->pipe.name);
     config->pipe.tools = mem_free(config->pipe.tools);
-    config_free_templates(config);
+    config->templates = config_free_list(config->templates);
     config->write_root = mem_free(config->write_root);
     config->state = mem_free(config->state);
+    config_http_deinit(&config->http);
+    config->audit.file = mem_free(config->audit.file);
     *config = CONFIG_NULL;
+}
+
+int config_replace(char **string, const char *value)
+{
+    size_t n = strlen(value) + 1;
+    char *copy = mem_alloc(n);
+
+    if (copy == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    memcpy(copy, value, n);
+    mem_free(*string);
+    *string = copy;
+    return 0;
 }
 
 int config_load(Config *ret, const char *path, Diag *reterr_diag)

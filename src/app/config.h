@@ -7,13 +7,20 @@
  *       "templates": [ "templates", "/srv/templates" ],
  *       "write_root": "projects",
  *       "state": "${XDG_STATE_HOME}/toolwire",
+ *       "http": { "address": "127.0.0.1:7410", "path": "/mcp", "token_file": "token",
+ *                 "allowed_hosts": [ "hub.example" ], "allowed_origins": [ "https://a.example" ],
+ *                 "auth": { "resource": "https://hub.example/mcp", "scopes": [ "tools" ],
+ *                           "issuers": [ { "issuer": "https://id.example", "jwks": "keys.json" } ]
+ *                         } },
+ *       "audit": { "file": "calls.jsonl", "max_bytes": "10MiB", "keep": 5, "arguments": false },
  *       "limits": { "rate_burst": 1000, "rate_per_s": 100, "max_in_flight": 128,
  *                   "call_timeout_ms": 30000 } }
  *
- * "pipe": "NAME" is short for { "name": "NAME" }, "templates": "DIR" for [ "DIR" ]. Strings may
- * hold ${NAME} and ${NAME:-default}. An unknown key is an error that names the nearest known one;
- * every error names file, line and field. Relative paths are taken from the file's folder. Thread:
- * any, one at a time.
+ * "pipe": "NAME" is short for { "name": "NAME" }, "templates": "DIR" for [ "DIR" ], "http":
+ * "ADDRESS" for { "address": "ADDRESS" }, "audit": "FILE" for { "file": "FILE" }. Strings may hold
+ * ${NAME} and ${NAME:-default}. An unknown key is an error that names the nearest known one; every
+ * error names file, line and field. Relative paths are taken from the file's folder. Thread: any,
+ * one at a time.
  */
 #pragma once
 
@@ -43,6 +50,40 @@ typedef struct ConfigPipe {
     int64_t pong_timeout_ms;
 } ConfigPipe;
 
+/* Where the hub serves HTTP, when the configuration does not say. */
+#define CONFIG_HTTP_ADDRESS "127.0.0.1:7410"
+
+/* As an address: HTTP is not served at all. */
+#define CONFIG_HTTP_OFF "off"
+
+/* Who may sign access tokens. */
+typedef struct ConfigIssuer {
+    char *issuer; /* as tokens name it */
+    char *jwks;   /* path of its keys */
+} ConfigIssuer;
+
+/* Where and to whom MCP is served over HTTP (app/http_door.h, app/http_auth.h). Lists end in NULL;
+ * NULL: none. */
+typedef struct ConfigHttp {
+    char *address; /* NULL: not said */
+    char *path;    /* of MCP; NULL: "/mcp" */
+    char **allowed_hosts;
+    char **allowed_origins;
+    char *token_file;
+    ConfigIssuer *issuers;
+    size_t n_issuers;
+    char *resource; /* our own name in access tokens; with issuers always there */
+    char **scopes;
+} ConfigHttp;
+
+/* The record of calls. */
+typedef struct ConfigAudit {
+    char *file;       /* NULL: none is kept */
+    size_t max_bytes; /* 0: the default */
+    uint32_t keep;    /* files of the past; 0: the default */
+    bool arguments;   /* those of calls, too */
+} ConfigAudit;
+
 typedef struct Config {
     char *path;               /* of the file that was read; NULL: embedded defaults */
     char *tools;              /* path of a tools file, or NULL */
@@ -52,6 +93,8 @@ typedef struct Config {
     char **templates; /* folders of templates, NULL-terminated; NULL: none */
     char *write_root; /* where files may be written by tools, or NULL: nowhere */
     char *state;      /* folder for what is kept between runs; NULL: the user's (io/keep.h) */
+    ConfigHttp http;
+    ConfigAudit audit;
     RouterLimits limits;
     size_t max_request_bytes; /* 0: the default, as in all below */
     size_t max_response_bytes;
@@ -69,12 +112,27 @@ int config_load(Config *ret, const char *path, Diag *reterr_diag);
 /* The same from text, for tests: path only names it and gives the folder. */
 int config_parse(Config *ret, Span text, const char *path, Diag *reterr_diag);
 void config_deinit(Config *config);
+void config_http_deinit(ConfigHttp *http); /* that part alone */
 
 /* The settings of numbers, as the flags of the commands write them: name is the key's
  * ("rate_burst"), value a number, for *_ms a duration ("30s"), for *_bytes a size ("1MiB"). 0,
  * CONFIG_E_INVALID (the Diag's message says what is expected). */
 int config_set(Config *config, Span name, Span value, Diag *reterr_diag);
 bool config_has_number(Span name);
+
+/* Puts a copy of value (a flag's) in the place of a string. 0, -ENOMEM. */
+int config_replace(char **string, const char *value);
+
+/* The same for a list that ends in NULL. */
+int config_replace_list(char ***list, const char *const *values);
+
+/* Is that an address to serve HTTP at, or CONFIG_HTTP_OFF? 0, CONFIG_E_INVALID. */
+int config_check_http_address(const char *address, Diag *reterr_diag);
+
+/* Reads a file that holds a token: its content without the line end. 0, -ENOMEM, CONFIG_E_READ
+ * (unreadable, or others can read it), CONFIG_E_INVALID (empty, short, or no token); the Diag names
+ * the file. Gives *ret (mem_free). */
+int config_read_token(char **ret, const char *path, Diag *reterr_diag);
 
 /* Replaces ${NAME} and ${NAME:-default} by the environment; "$$" is a dollar. Gives *ret
  * (mem_free). 0, -ENOMEM, CONFIG_E_VARIABLE, CONFIG_E_INVALID. */

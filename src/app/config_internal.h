@@ -41,12 +41,24 @@ int config_read_string(const ConfigReader *reader, JsonValue value, char **ret);
 /* The same, a path from the folder where the file lies. */
 int config_read_path(const ConfigReader *reader, JsonValue value, char **ret);
 
+/* ---- lists of strings (config_list.c) ---- */
+
+/* Reads an array of strings, or one alone, each with `read` (config_read_string, config_read_path).
+ * expected: what it should be, for the error. Gives *ret; what was there is freed. Errors have
+ * their place. */
+int config_read_list(const ConfigReader *reader, JsonValue value, const char *field,
+                     const char *expected,
+                     int (*read)(const ConfigReader *reader, JsonValue value, char **ret),
+                     char ***ret);
+char **config_free_list(char **list); /* NULL */
+
 /* ---- numbers (config_numbers.c) ---- */
 
 /* Which member of the file a number belongs to. */
 typedef enum ConfigGroup {
     CONFIG_LIMITS,
     CONFIG_PIPE,
+    CONFIG_AUDIT,
 } ConfigGroup;
 
 /* More than there are in one group. */
@@ -64,5 +76,7 @@ int config_read_number(const ConfigReader *reader, ConfigGroup group, Span name,
 
 int config_read_limits(const ConfigReader *reader, JsonValue limits);
 int config_read_pipe(const ConfigReader *reader, JsonValue pipe);
-int config_read_templates(const ConfigReader *reader, JsonValue templates);
-void config_free_templates(Config *config);
+int config_read_http(const ConfigReader *reader, JsonValue http);
+int config_read_auth(const ConfigReader *reader, JsonValue auth);
+void config_free_issuers(ConfigHttp *http);
+int config_read_audit(const ConfigReader *reader, JsonValue audit);

@@ -45,6 +45,9 @@ static const struct ConfigNumber {
      10, 86400000},
     {SPAN_INIT("pong_timeout_ms"), CONFIG_PIPE, CONFIG_MS, offsetof(Config, pipe.pong_timeout_ms),
      10, 86400000},
+    {SPAN_INIT("max_bytes"), CONFIG_AUDIT, CONFIG_SIZE, offsetof(Config, audit.max_bytes), 4096,
+     1u << 30},
+    {SPAN_INIT("keep"), CONFIG_AUDIT, CONFIG_U32, offsetof(Config, audit.keep), 1, 1000},
 };
 
 static const char *const config_type_text[] = {

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 const int end_signals[END_SIGNALS_N] = {SIGTERM, SIGINT, SIGHUP};
+const int end_signals_reload = SIGHUP;
 
 static void end_signals_mask(int how)
 {

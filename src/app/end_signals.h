@@ -7,6 +7,10 @@
 /* SIGTERM, SIGINT, SIGHUP; on Windows Ctrl-Break, Ctrl-C and the end of the console. */
 extern const int end_signals[END_SIGNALS_N];
 
+/* Of them, the one that asks a program which runs for long to read its settings again, instead of
+ * ending it: SIGHUP; 0 where there is none. */
+extern const int end_signals_reload;
+
 /* What commands get between TERM and KILL when the program ends: less than EXEC_RUN_GRACE_MS,
  * because those who have sent SIGTERM are seen to send SIGKILL after 2 s. */
 #define END_COMMANDS_MS 500

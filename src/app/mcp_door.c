@@ -6,6 +6,7 @@
  */
 #include "app/mcp_door.h"
 
+#include "app/asker.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/hash.h"
@@ -42,6 +43,7 @@ struct McpDoor {
     NdjsonReader reader;
     NdjsonWriter writer;
     RouterQuota quota;
+    Asker asker;
     RouterListener listener;
     McpSink sink;
     McpDoorState state;
@@ -185,6 +187,7 @@ static void door_handle_events(McpDoor *door)
 
     while (mcp_server_next(door->session, &event)) {
         if (event.kind == MCP_EVENT_CALL) {
+            event.call->asker = &door->asker.call;
             router_dispatch(door->router, &door->quota, event.call);
         } else {
             router_cancel(door->router, event.call);
@@ -515,6 +518,7 @@ static int door_init(McpDoor *door, const McpDoorConfig *config)
     int r;
 
     router_quota_init(&door->quota, config->limits, io_loop_now_ms(door->loop));
+    asker_init_pair(&door->asker, "mcp", config->in_fd, config->out_fd);
     ndjson_reader_init(&door->reader, config->max_request_bytes != 0 ? config->max_request_bytes
                                                                      : LIMIT_MCP_REQUEST_BYTES);
     ndjson_writer_init(&door->writer, max_response,

@@ -530,6 +530,10 @@ static int peer_connect_socket(McpPeer *peer, Diag *reterr_diag)
         return diag_set(reterr_diag, MCP_PEER_E_CANNOT_START, "cannot connect to %s: %s", path,
                         io_error_text(-r));
     }
+    if (peer->config.is_own && !unix_socket_peer_is_trusted(fd)) {
+        io_fd_close(fd);
+        return diag_set(reterr_diag, MCP_PEER_E_CANNOT_START, "%s is served by another user", path);
+    }
     return peer_open_streams(peer, fd, fd, -1);
 }
 

@@ -19,6 +19,7 @@ typedef struct McpPeerConfig {
     const char *const *environment; /* NULL: ours; copied */
     const char *folder;             /* NULL: ours */
     const char *socket_path;
+    bool is_own;            /* what serves it must be a process of this user, or of root */
     bool inherit_stderr;    /* else its lines go to the log at debug level */
     McpClientConfig client; /* sink is ours */
     const LogSink *log;

@@ -1,31 +1,54 @@
 #include "app/sources.h"
 
-#include "app/version.h"
-#include "base/error.h"
+#include <errno.h>
 
-static int sources_add_exec(Sources *sources, Hub *hub, const Config *config, const LogSink *log,
-                            Diag *reterr_diag)
+#include "app/sources_internal.h"
+#include "app/version.h"
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/random.h"
+#include "io/file.h"
+#include "providers/tools_file.h"
+
+SourcesFile sources_look(const Sources *sources, const char *path)
 {
-    int r =
-        exec_provider_load(&sources->exec,
-                           &(ExecProviderConfig){.router = hub_router(hub),
-                                                 .loop = hub_loop(hub),
+    SourcesFile seen = {.n = 0};
+    Bytes text;
+
+    if (path == NULL) {
+        return seen;
+    }
+    bytes_init(&text, TOOLS_FILE_MAX_BYTES);
+    if (io_file_read(&text, path) == 0) {
+        seen = (SourcesFile){.hash = hash_span(sources->seed, bytes_span(&text)), .n = text.n};
+    }
+    bytes_deinit(&text);
+    return seen;
+}
+
+static int sources_add_exec(Sources *sources, const Config *config, Diag *reterr_diag)
+{
+    int r;
+
+    /* Looked at first: a change in between is then seen as one by the next reload. */
+    sources->tools_file = sources_look(sources, config->tools);
+    r = exec_provider_load(&sources->exec,
+                           &(ExecProviderConfig){.router = hub_router(sources->hub),
+                                                 .loop = hub_loop(sources->hub),
                                                  .path = config->tools,
-                                                 .log = log,
+                                                 .log = sources->log,
                                                  .max_request_bytes = config->max_request_bytes,
                                                  .max_response_bytes = config->max_response_bytes},
                            reterr_diag);
-
     return r > 0 ? SOURCES_E_TOOLS : err_pass(r);
 }
 
-static int sources_add_parent(Sources *sources, Hub *hub, const Config *config, const LogSink *log,
-                              Diag *reterr_diag)
+static int sources_add_parent(Sources *sources, const Config *config, Diag *reterr_diag)
 {
     int r = parent_provider_new(&sources->parent,
-                                &(ParentProviderConfig){.router = hub_router(hub),
-                                                        .loop = hub_loop(hub),
-                                                        .log = log,
+                                &(ParentProviderConfig){.router = hub_router(sources->hub),
+                                                        .loop = hub_loop(sources->hub),
+                                                        .log = sources->log,
                                                         .socket_path = config->call_socket,
                                                         .schema_path = config->call_socket_schema},
                                 reterr_diag);
@@ -33,31 +56,40 @@ static int sources_add_parent(Sources *sources, Hub *hub, const Config *config, 
     return r > 0 ? SOURCES_E_PARENT : err_pass(r);
 }
 
-static int sources_add_pipe(Sources *sources, Hub *hub, const Config *config, const LogSink *log,
-                            Diag *reterr_diag)
+static int sources_add_pipe(Sources *sources, const Config *config, Diag *reterr_diag)
 {
-    int r = addins_new(&sources->addins,
-                       &(AddinsConfig){.router = hub_router(hub),
-                                       .loop = hub_loop(hub),
-                                       .log = log,
-                                       .name = config->pipe.name,
-                                       .tools_path = config->pipe.tools,
-                                       .ping_interval_ms = config->pipe.ping_interval_ms,
-                                       .pong_timeout_ms = config->pipe.pong_timeout_ms},
-                       reterr_diag);
+    Diag diag = DIAG_NULL;
+    int r;
 
+    sources->pipe_file = sources_look(sources, config->pipe.tools);
+    r = addins_new(&sources->addins,
+                   &(AddinsConfig){.router = hub_router(sources->hub),
+                                   .loop = hub_loop(sources->hub),
+                                   .log = sources->log,
+                                   .name = config->pipe.name,
+                                   .tools_path = config->pipe.tools,
+                                   .ping_interval_ms = config->pipe.ping_interval_ms,
+                                   .pong_timeout_ms = config->pipe.pong_timeout_ms},
+                   &diag);
+    if (r == ADDINS_E_PLACE && sources->with.pipe_can_wait) {
+        logsink_write(sources->log, LOGSINK_LEVEL_WARN, "pipe", "going on without add-ins: %s",
+                      diag.message);
+        return 0;
+    }
+    if (r > 0 && reterr_diag != NULL) {
+        *reterr_diag = diag;
+    }
     return r == ADDINS_E_TOOLS   ? SOURCES_E_TOOLS
            : r == ADDINS_E_PLACE ? SOURCES_E_PIPE
                                  : err_pass(r);
 }
 
-static int sources_add_templates(Sources *sources, Hub *hub, const Config *config,
-                                 const LogSink *log, Diag *reterr_diag)
+static int sources_add_templates(Sources *sources, const Config *config, Diag *reterr_diag)
 {
     int r = templates_new(&sources->templates,
-                          &(TemplatesConfig){.router = hub_router(hub),
-                                             .loop = hub_loop(hub),
-                                             .log = log,
+                          &(TemplatesConfig){.router = hub_router(sources->hub),
+                                             .loop = hub_loop(sources->hub),
+                                             .log = sources->log,
                                              .folders = (const char *const *)config->templates,
                                              .write_root = config->write_root},
                           reterr_diag);
@@ -67,11 +99,11 @@ static int sources_add_templates(Sources *sources, Hub *hub, const Config *confi
                                      : err_pass(r);
 }
 
-static int sources_add_analysis(Sources *sources, Hub *hub, const Config *config, Diag *reterr_diag)
+static int sources_add_analysis(Sources *sources, const Config *config, Diag *reterr_diag)
 {
     int r = analysis_tools_new(&sources->analysis,
-                               &(AnalysisToolsConfig){.router = hub_router(hub),
-                                                      .loop = hub_loop(hub),
+                               &(AnalysisToolsConfig){.router = hub_router(sources->hub),
+                                                      .loop = hub_loop(sources->hub),
                                                       .state = config->state,
                                                       .version = TOOLWIRE_VERSION},
                                reterr_diag);
@@ -79,35 +111,82 @@ static int sources_add_analysis(Sources *sources, Hub *hub, const Config *config
     return r > 0 ? SOURCES_E_TOOLS : err_pass(r);
 }
 
+bool sources_wants(const Sources *sources, const Config *config, SourcesPart part)
+{
+    switch (part) {
+    case SOURCES_EXEC:
+        return config->tools != NULL;
+    case SOURCES_PARENT:
+        return config->call_socket != NULL;
+    case SOURCES_PIPE:
+        return config->pipe.name != NULL;
+    default:
+        return sources->with.toolkit;
+    }
+}
+
+int sources_add(Sources *sources, const Config *config, SourcesPart part, Diag *reterr_diag)
+{
+    static int (*const add[SOURCES_N_PARTS])(Sources * sources, const Config *config,
+                                             Diag *reterr_diag) = {
+        [SOURCES_EXEC] = sources_add_exec,         [SOURCES_TEMPLATES] = sources_add_templates,
+        [SOURCES_ANALYSIS] = sources_add_analysis, [SOURCES_PARENT] = sources_add_parent,
+        [SOURCES_PIPE] = sources_add_pipe,
+    };
+
+    return sources_wants(sources, config, part) ? add[part](sources, config, reterr_diag) : 0;
+}
+
+void sources_drop(Sources *sources, SourcesPart part)
+{
+    switch (part) {
+    case SOURCES_EXEC:
+        sources->exec = exec_provider_free(sources->exec);
+        break;
+    case SOURCES_TEMPLATES:
+        sources->templates = templates_free(sources->templates);
+        break;
+    case SOURCES_ANALYSIS:
+        sources->analysis = analysis_tools_free(sources->analysis);
+        break;
+    case SOURCES_PARENT:
+        sources->parent = parent_provider_free(sources->parent);
+        break;
+    default:
+        sources->addins = addins_free(sources->addins);
+        break;
+    }
+}
+
+static int sources_add_diagnostics(Sources *sources, const Config *config, Diag *reterr_diag)
+{
+    int r =
+        diagnostics_new(&sources->diagnostics, hub_router(sources->hub), hub_loop(sources->hub));
+
+    if (r == -EEXIST) {
+        return diag_set(reterr_diag, SOURCES_E_TOOLS,
+                        "%s has a tool of the same name as one of --diagnostics", config->tools);
+    }
+    return err_pass(r);
+}
+
 int sources_init(Sources *sources, Hub *hub, const Config *config, SourcesWith with,
                  const LogSink *log, Diag *reterr_diag)
 {
-    int r = 0;
+    uint8_t random[16];
+    int r;
 
-    *sources = SOURCES_NULL;
-    if (config->tools != NULL) {
-        r = sources_add_exec(sources, hub, config, log, reterr_diag);
+    *sources = (Sources){.hub = hub, .with = with, .log = log};
+    r = random_fill(random, sizeof(random));
+    if (r != 0) {
+        return err_pass(r);
     }
-    if (r == 0 && with.diagnostics) {
-        r = diagnostics_new(&sources->diagnostics, hub_router(hub), hub_loop(hub));
-        if (r == -EEXIST) {
-            return diag_set(reterr_diag, SOURCES_E_TOOLS,
-                            "%s has a tool of the same name as one of --diagnostics",
-                            config->tools);
+    sources->seed = hash_seed_from(random);
+    for (SourcesPart part = 0; r == 0 && part < SOURCES_N_PARTS; part++) {
+        r = sources_add(sources, config, part, reterr_diag);
+        if (r == 0 && part == SOURCES_EXEC && with.diagnostics) {
+            r = sources_add_diagnostics(sources, config, reterr_diag);
         }
-        r = err_pass(r);
-    }
-    if (r == 0 && with.toolkit) {
-        r = sources_add_templates(sources, hub, config, log, reterr_diag);
-        r = r != 0 ? r : sources_add_analysis(sources, hub, config, reterr_diag);
-    }
-    /* Last: where a name is taken, the words are about the parent's file. */
-    if (r == 0 && config->call_socket != NULL) {
-        r = sources_add_parent(sources, hub, config, log, reterr_diag);
-    }
-    /* And here about the pipe's; what an add-in brings gives way to all others. */
-    if (r == 0 && config->pipe.name != NULL) {
-        r = sources_add_pipe(sources, hub, config, log, reterr_diag);
     }
     return r;
 }
@@ -129,15 +208,17 @@ bool sources_bring_resources(const Config *config)
 
 void sources_end(Sources *sources)
 {
-    sources->addins = addins_free(sources->addins);
-    sources->parent = parent_provider_free(sources->parent);
-    sources->analysis = analysis_tools_free(sources->analysis);
-    sources->templates = templates_free(sources->templates);
+    for (SourcesPart part = SOURCES_N_PARTS; part > SOURCES_EXEC + 1; part--) {
+        sources_drop(sources, part - 1);
+    }
     sources->diagnostics = diagnostics_free(sources->diagnostics);
 }
 
 void sources_deinit(Sources *sources)
 {
     sources_end(sources);
-    sources->exec = exec_provider_free(sources->exec);
+    sources_drop(sources, SOURCES_EXEC);
+    for (size_t i = 0; i < SOURCES_MAX_RETIRED; i++) {
+        sources->retired[i] = exec_provider_free(sources->retired[i]);
+    }
 }

@@ -7,6 +7,7 @@
 #include "app/config.h"
 #include "app/hub.h"
 #include "base/diag.h"
+#include "base/hash.h"
 #include "base/logsink.h"
 #include "providers/addins.h"
 #include "providers/analysis_tools.h"
@@ -16,6 +17,8 @@
 #include "providers/templates.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 enum {
     SOURCES_E_TOOLS = 1, /* the tools file cannot be used; the Diag says why */
@@ -24,7 +27,31 @@ enum {
     SOURCES_E_TEMPLATES, /* a folder of templates, or write_root, cannot be used */
 };
 
+/* Tools files that were replaced while their commands ran. More than a person changes within the
+ * time of a call; of further ones the oldest ends. */
+#define SOURCES_MAX_RETIRED 8
+
+/* What a file held when it was read. */
+typedef struct SourcesFile {
+    uint64_t hash;
+    size_t n;
+} SourcesFile;
+
+/* What a configuration does not say. */
+typedef struct SourcesWith {
+    bool diagnostics;   /* echo, sleep and fail, too */
+    bool toolkit;       /* the templates and the code analyser, too */
+    bool pipe_can_wait; /* a pipe that another process has is a warning */
+} SourcesWith;
+
 typedef struct Sources {
+    Hub *hub;
+    SourcesWith with;
+    const LogSink *log;
+    HashSeed seed; /* of SourcesFile */
+    SourcesFile tools_file;
+    SourcesFile pipe_file;
+    ExecProvider *retired[SOURCES_MAX_RETIRED]; /* oldest first, NULL behind the last */
     ExecProvider *exec;
     ParentProvider *parent;
     Addins *addins;
@@ -33,18 +60,18 @@ typedef struct Sources {
     AnalysisTools *analysis;
 } Sources;
 
-/* What a configuration does not say. */
-typedef struct SourcesWith {
-    bool diagnostics; /* echo, sleep and fail, too */
-    bool toolkit;     /* the templates and the code analyser, too */
-} SourcesWith;
-
 #define SOURCES_NULL ((Sources){.exec = NULL})
 
 /* Borrows hub and log (may be NULL) until deinit. 0, a negative errno, SOURCES_E_*; in any case
  * deinit follows. */
 int sources_init(Sources *sources, Hub *hub, const Config *config, SourcesWith with,
                  const LogSink *log, Diag *reterr_diag);
+
+/* Goes over from one configuration to another: what both say the same, and files that hold the same
+ * as when they were read, are left alone with their connections and calls; the commands of a tools
+ * file that is replaced run to their end. On failure everything is as before (what cannot be
+ * restored is told to the log). 0, -ENOMEM, another negative errno, SOURCES_E_*. */
+int sources_reload(Sources *sources, const Config *from, const Config *to, Diag *reterr_diag);
 
 /* What a configuration names may bring tools, and resources, that come and go; so doors announce
  * them while there are none. */

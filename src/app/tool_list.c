@@ -71,6 +71,9 @@ static void list_on_finish(Call *call, const CallResult *result)
     walk->r = err_fold(bytes_append_span(&walk->cursor, result->next_cursor));
 }
 
+/* Not a peer: we want to know what there is. */
+static const CallAsker list_asker = {.dialect = "internal", .who = "toolwire"};
+
 static const CallDoor list_door = {.finish = list_on_finish};
 
 static int list_write(Router *router, JsonWriter *writer, CallVerb verb,
@@ -86,6 +89,7 @@ static int list_write(Router *router, JsonWriter *writer, CallVerb verb,
 
         call_reset(&walk.call);
         walk.call.door = &list_door;
+        walk.call.asker = &list_asker;
         walk.call.verb = verb;
         walk.call.cursor = cursor;
         walk.call.has_cursor = cursor.n > 0;

@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "support/alloc_testing.h"
 #include "unit/app/addin_door_hub.h"
+#include "unit/app/asker_rig.h"
 
 /* ---- calls ---- */
 
@@ -29,6 +30,22 @@ static void calls_are_answered(void **state)
     peer_is_served(&p);
     assert_int_equal(addin_door_state(f.door), ADDIN_CONNECTED);
     assert_int_equal(f.n_logged, 0);
+    peer_close(&p);
+    fixture_deinit(&f);
+}
+
+static void a_call_says_who_asks(void **state)
+{
+    SeenAsker seen;
+    Fixture f;
+    Peer p;
+
+    (void)state;
+    fixture_connect(&f, &p, DEFAULTS);
+    seen_asker_watch(&seen, hub_router(f.hub));
+    peer_sends(&p, SPAN(CALL("later", "sleep", "{\"ms\":1}")));
+    peer_expects(&p, "later", SAYS("slept 1 ms"));
+    seen_asker_expect_self(&seen, 1, "pipe");
     peer_close(&p);
     fixture_deinit(&f);
 }
@@ -449,6 +466,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_are_answered),
+        cmocka_unit_test(a_call_says_who_asks),
         cmocka_unit_test(calls_run_side_by_side),
         cmocka_unit_test(calls_run_one_after_the_other_if_they_are_to),
         cmocka_unit_test(calls_beyond_the_limit_wait),

@@ -6,6 +6,7 @@
 #include "dialect/callsock/message.h"
 #include "support/alloc_testing.h"
 #include "support/oom_sweep.h"
+#include "unit/app/asker_rig.h"
 #include "unit/app/callsock_door_rig.h"
 
 /* ---- requests ---- */
@@ -45,6 +46,23 @@ static void calls_are_answered_one_after_the_other(void **state)
     }
     assert_int_equal(callsock_door_connections(f.door), 1);
     assert_int_equal(f.n_logged, 0);
+    client_close(&c);
+    fixture_deinit(&f);
+}
+
+static void a_call_says_who_asks(void **state)
+{
+    SeenAsker seen;
+    Fixture f;
+    Client c;
+
+    (void)state;
+    fixture_init(&f);
+    seen_asker_watch(&seen, hub_router(f.hub));
+    client_open(&c, &f);
+    client_sends(&c, SPAN(REQUEST("sleep", "{\"ms\":1}")));
+    client_expects(&c, RESULT("slept 1 ms"));
+    seen_asker_expect_self(&seen, 1, "callsock");
     client_close(&c);
     fixture_deinit(&f);
 }
@@ -501,6 +519,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_are_answered_one_after_the_other),
+        cmocka_unit_test(a_call_says_who_asks),
         cmocka_unit_test(requests_that_are_sent_ahead_are_answered_in_order),
         cmocka_unit_test(what_is_sent_ahead_waits_with_the_sender),
         cmocka_unit_test(a_slow_call_delays_no_other_connection),

@@ -15,6 +15,7 @@
 #include "support/alloc_testing.h"
 #include "support/mcp_watch.h"
 #include "support/oom_sweep.h"
+#include "unit/app/asker_rig.h"
 
 /* For a test that would wait for ever; nothing is measured by it. */
 #define WATCHDOG_S 30
@@ -154,6 +155,21 @@ static void end_of_input_closes_after_the_answers(void **state)
     got = client_reads(&f);
     assert_true(strstr(got, "slept 20 ms") > strstr(got, "\"text\":\"m\""));
     assert_non_null(strstr(got, "\"text\":\"m\""));
+    fixture_deinit(&f);
+}
+
+static void a_call_says_who_asks(void **state)
+{
+    SeenAsker seen;
+    Fixture f;
+
+    (void)state;
+    assert_int_equal(fixture_init(&f, NULL, 0), 0);
+    seen_asker_watch(&seen, hub_router(f.hub));
+    client_sends(&f, CALL("1", "echo", "{\"message\":\"m\"}") CALL("2", "sleep", "{\"ms\":1}"));
+    assert_int_equal(shutdown(f.client, SHUT_WR), 0);
+    assert_int_equal(io_loop_run(hub_loop(f.hub)), 0);
+    seen_asker_expect_self(&seen, 2, "mcp");
     fixture_deinit(&f);
 }
 
@@ -562,6 +578,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(end_of_input_closes_after_the_answers),
+        cmocka_unit_test(a_call_says_who_asks),
         cmocka_unit_test(the_drain_is_bounded),
         cmocka_unit_test(a_shutdown_refuses_new_requests_and_lets_the_old_end),
         cmocka_unit_test(a_door_is_freed_while_calls_run),

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "support/oom_sweep.h"
+#include "unit/app/asker_rig.h"
 
 static void never_start(void *context, Call *call)
 {
@@ -95,6 +96,20 @@ static void tools_have_the_form_of_a_tools_file_and_resources_their_own(void **s
     router = router_free(router);
 }
 
+static void lists_for_ourselves_are_known_as_such(void **state)
+{
+    Router *router = NULL;
+    SeenAsker seen;
+
+    (void)state;
+    assert_int_equal(router_make(&router), 0);
+    seen_asker_watch(&seen, router);
+    expect_both(router, ALL);
+    assert_int_equal(seen.n_ended, 2);
+    assert_string_equal(seen.dialect, "internal");
+    router = router_free(router);
+}
+
 static void all_pages_are_listed(void **state)
 {
     Router *router = NULL;
@@ -160,6 +175,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tools_have_the_form_of_a_tools_file_and_resources_their_own),
+        cmocka_unit_test(lists_for_ourselves_are_known_as_such),
         cmocka_unit_test(all_pages_are_listed),
         cmocka_unit_test(nothing_is_listed_as_nothing),
         cmocka_unit_test(a_full_buffer_is_told_by_the_writer),

@@ -1,0 +1,122 @@
+/* What MCP asks its owner: who asks, and what there is. */
+#include "app/http_door_internal.h"
+
+#include <string.h>
+
+#include "base/random.h"
+
+/* Who asks, for those who watch: "ADDRESS SUBJECT". A call may outlive its connection, and one
+ * asker has several: so it lies in the call. A call that comes again after a question has it
+ * already. Without memory nobody is named. */
+static void owner_name(const HttpDoor *door, const HttpAsker *who, Call *call)
+{
+    static const CallAsker nobody = {.dialect = "mcp-http", .who = ""};
+    const char *address = door->asking != NULL ? door->asking->address : "";
+    size_t n_address = strlen(address);
+    size_t n_subject = strlen(who->grant.subject);
+    CallAsker *asker;
+    char *text;
+
+    if (call->asker != NULL) {
+        return;
+    }
+    call->asker = &nobody;
+    asker = arena_alloc(&call->kept_arena, sizeof(*asker) + n_address + n_subject + 2);
+    if (asker == NULL) {
+        return;
+    }
+    text = (char *)(asker + 1);
+    memcpy(text, address, n_address + 1);
+    if (n_subject > 0) {
+        text[n_address] = ' ';
+        memcpy(text + n_address + 1, who->grant.subject, n_subject + 1);
+    }
+    *asker = (CallAsker){.dialect = nobody.dialect, .who = text};
+    call->asker = asker;
+}
+
+static void owner_call(void *context, void *asker, Call *call)
+{
+    HttpDoor *door = context;
+    HttpAsker *who = asker;
+
+    owner_name(door, who, call);
+    router_dispatch(door->router, &who->quota, call);
+}
+
+static void owner_cancel(void *context, Call *call)
+{
+    HttpDoor *door = context;
+
+    router_cancel(door->router, call);
+}
+
+static void owner_hold(void *context, void *asker)
+{
+    (void)context;
+    (void)http_asker_ref(asker);
+}
+
+static void owner_release(void *context, void *asker)
+{
+    HttpDoor *door = context;
+
+    (void)http_askers_unref(&door->askers, asker);
+}
+
+/* Without credentials everybody who reaches the listener is the same: a session is then as good as
+ * the secrecy of its id. */
+static bool owner_is_same(void *context, const void *asker, const void *other)
+{
+    const HttpDoor *door = context;
+    const HttpAsker *a = asker;
+    const HttpAsker *b = other;
+
+    return !door->needs_auth || a->grant.id == b->grant.id;
+}
+
+static Span owner_tool(void *context, Span name)
+{
+    HttpDoor *door = context;
+
+    return router_tool_description(door->router, name);
+}
+
+static int owner_random(void *context, uint8_t *ret, size_t n)
+{
+    (void)context;
+    return random_fill(ret, n);
+}
+
+const McpHttpOwner http_door_owner = {
+    .call = owner_call,
+    .cancel = owner_cancel,
+    .hold = owner_hold,
+    .release = owner_release,
+    .is_same = owner_is_same,
+    .tool = owner_tool,
+    .random = owner_random,
+};
+
+McpOffer http_door_offer(void *context)
+{
+    const HttpDoor *door = context;
+    const Router *router = door->router;
+
+    return (McpOffer){
+        .tools = door->config.expects_tools || router_count(router, ROUTER_TOOL) > 0,
+        .resources = door->config.expects_resources || router_count(router, ROUTER_RESOURCE) > 0 ||
+                     router_count(router, ROUTER_TEMPLATE) > 0,
+        .prompts = door->config.expects_prompts || router_count(router, ROUTER_PROMPT) > 0,
+        .completions = router_has_completions(router),
+        .logging = door->config.logging,
+        .lists_change = door->config.lists_change,
+    };
+}
+
+bool http_door_is_tool(void *context, Span method)
+{
+    const HttpDoor *door = context;
+
+    return router_has_tool(door->router, method);
+}

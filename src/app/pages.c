@@ -1,0 +1,342 @@
+#include "app/pages.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "app/version.h"
+#include "base/compiler.h"
+#include "json/writer.h"
+
+/* ---- for programs ---- */
+
+static int pages_write_health(void *context, Bytes *out)
+{
+    const Pages *pages = context;
+    JsonWriter w;
+
+    json_writer_init(&w, out, JSON_STYLE_COMPACT);
+    json_write_object(&w);
+    json_write_key(&w, SPAN("status"));
+    json_write_string(&w, SPAN("ok"));
+    json_write_key(&w, SPAN("version"));
+    json_write_string(&w, SPAN(TOOLWIRE_VERSION));
+    json_write_key(&w, SPAN("uptime_s"));
+    json_write_uint(&w, watch_uptime_ns(pages->watch) / 1000000000u);
+    json_write_end_object(&w);
+    return json_writer_finish(&w);
+}
+
+/* Figures of HTTP; NULL if it is not served. */
+static const HttpDoorFigures *pages_figures(const Pages *pages, HttpDoorFigures *storage)
+{
+    if (pages->door == NULL) {
+        return NULL;
+    }
+    *storage = http_door_figures(pages->door);
+    return storage;
+}
+
+static int pages_write_metrics(void *context, Bytes *out)
+{
+    Pages *pages = context;
+    HttpDoorFigures storage;
+
+    /* What is only made when it is needed is there all the same. */
+    router_fill(pages->router);
+    return watch_write_metrics(pages->watch, pages->router, pages_figures(pages, &storage), out);
+}
+
+/* 204: there is no picture. */
+static int pages_write_icon(void *context, Bytes *out)
+{
+    (void)context;
+    (void)out;
+    return 204;
+}
+
+/* ---- for people ---- */
+
+/* The first failure stays; what follows it writes nothing. */
+typedef struct Html {
+    Bytes *out;
+    int r;
+} Html;
+
+static void html_raw(Html *html, Span text)
+{
+    if (html->r == 0) {
+        html->r = bytes_append_span(html->out, text);
+    }
+}
+
+/* Text, as content or as an attribute's value in double quotes. */
+static void html_text(Html *html, const char *text)
+{
+    for (const char *p = text; *p != '\0'; p++) {
+        switch (*p) {
+        case '&':
+            html_raw(html, SPAN("&amp;"));
+            break;
+        case '<':
+            html_raw(html, SPAN("&lt;"));
+            break;
+        case '>':
+            html_raw(html, SPAN("&gt;"));
+            break;
+        case '"':
+            html_raw(html, SPAN("&quot;"));
+            break;
+        default:
+            html_raw(html, span_make(p, 1));
+            break;
+        }
+    }
+}
+
+static void html_count(Html *html, uint64_t value)
+{
+    char text[24];
+
+    (void)snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+    html_raw(html, span_from_str(text));
+}
+
+/* A cell of numbers. */
+static void html_cell_count(Html *html, uint64_t value)
+{
+    html_raw(html, SPAN("<td>"));
+    html_count(html, value);
+}
+
+/* Seconds in the unit that people would take. */
+static void html_cell_time(Html *html, double seconds, bool is_known)
+{
+    char text[48] = "\xe2\x80\x93"; /* an en dash */
+
+    if (is_known && seconds < 1e-3) {
+        (void)snprintf(text, sizeof(text), "%.0f \xc2\xb5s", seconds * 1e6);
+    } else if (is_known && seconds < 1.0) {
+        (void)snprintf(text, sizeof(text), "%.1f ms", seconds * 1e3);
+    } else if (is_known) {
+        (void)snprintf(text, sizeof(text), "%.1f s", seconds);
+    }
+    html_raw(html, SPAN("<td>"));
+    html_text(html, text);
+}
+
+/* A table's head; names end in NULL. The first column is text, the others are numbers. */
+static void html_table(Html *html, const char *title, const char *const *names)
+{
+    html_raw(html, SPAN("<h2>"));
+    html_text(html, title);
+    html_raw(html, SPAN("</h2>\n<div><table>\n<tr>"));
+    for (size_t i = 0; names[i] != NULL; i++) {
+        html_raw(html, SPAN("<th>"));
+        html_text(html, names[i]);
+    }
+    html_raw(html, SPAN("\n"));
+}
+
+static void html_table_end(Html *html)
+{
+    html_raw(html, SPAN("</table></div>\n"));
+}
+
+static void html_row(Html *html, const char *name)
+{
+    html_raw(html, SPAN("<tr><td>"));
+    html_text(html, name);
+}
+
+#define PAGES_STYLE                                                                                \
+    ":root{color-scheme:light dark}"                                                               \
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:0 auto;padding:1rem}"          \
+    "h1{font-size:1.4rem;margin:0}h2{font-size:1rem;margin:1.5rem 0 .25rem}"                       \
+    "div{overflow-x:auto}table{border-collapse:collapse;min-width:100%}"                           \
+    "th,td{text-align:right;padding:.2rem .6rem;border-bottom:1px solid #8884;white-space:nowrap}" \
+    "th:first-child,td:first-child{text-align:left;padding-left:0}"                                \
+    "dl{display:grid;grid-template-columns:auto 1fr;gap:.1rem 1rem;margin:.5rem 0}"                \
+    "dd{margin:0;overflow-wrap:anywhere}th{font-weight:600}"
+
+#define PAGES_HEAD                                                                                 \
+    "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"                          \
+    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "        \
+    "'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n"                                    \
+    "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"                    \
+    "<meta name=\"referrer\" content=\"no-referrer\">\n"                                           \
+    "<title>toolwire</title>\n<style>" PAGES_STYLE "</style></head>\n<body>\n"
+
+static void status_uptime(Html *html, uint64_t uptime_ns)
+{
+    unsigned long long s = uptime_ns / 1000000000u;
+    char text[64];
+
+    (void)snprintf(text, sizeof(text), "%llu d %02llu:%02llu:%02llu", s / 86400, s / 3600 % 24,
+                   s / 60 % 60, s % 60);
+    html_raw(html, SPAN("<dt>Up<dd>"));
+    html_text(html, text);
+}
+
+static void status_about(Html *html, const Pages *pages)
+{
+    html_raw(html, SPAN("<h1>toolwire " TOOLWIRE_VERSION "</h1>\n<dl>"));
+    status_uptime(html, watch_uptime_ns(pages->watch));
+    for (size_t i = 0; i < pages->n_places; i++) {
+        html_raw(html, SPAN("<dt>"));
+        html_text(html, pages->places[i].what);
+        html_raw(html, SPAN("<dd>"));
+        html_text(html, pages->places[i].where);
+    }
+    html_raw(html, SPAN("</dl>\n"));
+}
+
+static void status_providers(Html *html, const Router *router)
+{
+    static const char *const names[] = {"Provider",  "Tools",   "Resources",
+                                        "Templates", "Prompts", NULL};
+    WatchProviders providers;
+
+    watch_count_providers(router, &providers);
+    html_table(html, "What there is", names);
+    for (size_t i = 0; i < providers.n; i++) {
+        html_row(html, providers.of[i].name);
+        for (size_t kind = 0; kind < ROUTER_N_KINDS; kind++) {
+            html_cell_count(html, providers.of[i].n_entries[kind]);
+        }
+        html_raw(html, SPAN("\n"));
+    }
+    html_table_end(html);
+}
+
+/* Adds what was counted in b to a. */
+static void series_add(WatchSeries *a, const WatchSeries *b)
+{
+    for (size_t i = 0; i < WATCH_N_OUTCOMES; i++) {
+        a->n_calls[i] += b->n_calls[i];
+    }
+    for (size_t i = 0; i < WATCH_N_BUCKETS; i++) {
+        a->buckets[i] += b->buckets[i];
+    }
+    a->n_running += b->n_running;
+}
+
+static uint64_t series_n_calls(const WatchSeries *series)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < WATCH_N_OUTCOMES; i++) {
+        n += series->n_calls[i];
+    }
+    return n;
+}
+
+static void status_row(Html *html, const char *name, const WatchSeries *sum)
+{
+    uint64_t n = series_n_calls(sum);
+
+    html_row(html, name);
+    html_cell_count(html, n);
+    html_cell_count(html, sum->n_running);
+    html_cell_count(html, sum->n_calls[WATCH_TOOL_ERROR] + sum->n_calls[WATCH_ERROR]);
+    html_cell_count(html, sum->n_calls[WATCH_REFUSED]);
+    html_cell_count(html, sum->n_calls[WATCH_CANCELLED]);
+    html_cell_time(html, watch_quantile(sum->buckets, 0.5), n > 0);
+    html_cell_time(html, watch_quantile(sum->buckets, 0.95), n > 0);
+    html_raw(html, SPAN("\n"));
+}
+
+static const char *series_provider(const WatchSeries *series)
+{
+    return series->provider;
+}
+
+static const char *series_dialect(const WatchSeries *series)
+{
+    return series->dialect;
+}
+
+/* All series, one row for each name that `name` tells: where it first comes. */
+static void status_calls(Html *html, const Watch *watch, const char *title, const char *column,
+                         const char *(*name)(const WatchSeries *series))
+{
+    const char *names[] = {column,      "Calls", "Running", "Errors", "Refused",
+                           "Cancelled", "p50",   "p95",     NULL};
+    size_t n;
+    const WatchSeries *series = watch_series(watch, &n);
+
+    html_table(html, title, names);
+    for (size_t i = 0; i < n; i++) {
+        WatchSeries sum = {.n_running = 0};
+        bool is_first = true;
+
+        for (size_t k = 0; k < n; k++) {
+            if (strcmp(name(&series[k]), name(&series[i])) == 0) {
+                is_first = is_first && k >= i;
+                series_add(&sum, &series[k]);
+            }
+        }
+        if (is_first) {
+            status_row(html, name(&series[i]), &sum);
+        }
+    }
+    html_table_end(html);
+}
+
+static void status_http(Html *html, const HttpDoorFigures *http)
+{
+    static const char *const names[] = {"HTTP",     "Requests", "Refused", "Connections",
+                                        "Sessions", "Streams",  NULL};
+
+    html_table(html, "HTTP", names);
+    html_row(html, "");
+    html_cell_count(html, http->n_requests);
+    html_cell_count(html, http->n_refused);
+    html_cell_count(html, http->n_connections);
+    html_cell_count(html, http->n_sessions);
+    html_cell_count(html, http->n_streams);
+    html_raw(html, SPAN("\n"));
+    html_table_end(html);
+}
+
+static int pages_write_status(void *context, Bytes *out)
+{
+    Pages *pages = context;
+    Html html = {.out = out};
+    HttpDoorFigures storage;
+    const HttpDoorFigures *http = pages_figures(pages, &storage);
+
+    router_fill(pages->router);
+    watch_count_running(pages->watch, pages->router);
+    html_raw(&html, SPAN(PAGES_HEAD));
+    status_about(&html, pages);
+    status_providers(&html, pages->router);
+    status_calls(&html, pages->watch, "Calls by provider", "Provider", series_provider);
+    status_calls(&html, pages->watch, "Calls by dialect", "Dialect", series_dialect);
+    if (http != NULL) {
+        status_http(&html, http);
+    }
+    html_raw(&html, SPAN("<p><a href=\"/metrics\">Metrics</a> \xc2\xb7 "
+                         "<a href=\"/healthz\">Health</a></p>\n</body></html>\n"));
+    return html.r;
+}
+
+const HttpPage *pages_all(size_t *ret_n)
+{
+    static const HttpPage pages[] = {
+        {.path = "/healthz",
+         .type = "application/json",
+         .is_open = true,
+         .write = pages_write_health},
+        {.path = "/metrics",
+         .type = "text/plain; version=0.0.4; charset=utf-8",
+         .write = pages_write_metrics},
+        {.path = "/", .type = "text/html; charset=utf-8", .write = pages_write_status},
+        {.path = "/favicon.ico",
+         .type = "image/x-icon",
+         .is_open = true,
+         .write = pages_write_icon},
+    };
+
+    *ret_n = TW_ARRAY_SIZE(pages);
+    return pages;
+}

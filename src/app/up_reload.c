@@ -1,0 +1,258 @@
+/* From one configuration to the next while the hub serves. Everything that can fail comes before
+ * anything is given up, but for a door that keeps its address: the old one must have let go of it
+ * first. If its successor then cannot listen, the door that was is opened again.
+ */
+#include "app/up_internal.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "io/error_text.h"
+
+/* ---- files ---- */
+
+static void up_on_file(void *context)
+{
+    Up *up = context;
+
+    if (!up->is_closing) {
+        up_reload(up);
+    }
+}
+
+static void file_unwatch(UpFile *file)
+{
+    file->watch = io_watch_free(file->watch);
+    file->path = mem_free(file->path);
+}
+
+static int file_watch(Up *up, UpFile *file, const char *path)
+{
+    int r;
+
+    if (path != NULL && file->path != NULL && strcmp(path, file->path) == 0) {
+        return 0;
+    }
+    file_unwatch(file);
+    if (path == NULL) {
+        return 0;
+    }
+    r = config_replace(&file->path, path);
+    return err_pass(r != 0 ? r
+                           : io_watch_new(&file->watch, hub_loop(up->hub), path, up_on_file, up));
+}
+
+int up_watch_files(Up *up, const Config *config)
+{
+    const char *const paths[UP_N_FILES] = {
+        [UP_FILE_CONFIG] = config->path,
+        [UP_FILE_TOOLS] = config->tools,
+        [UP_FILE_PIPE_TOOLS] = config->pipe.tools,
+        [UP_FILE_TOKEN] = config->http.token_file,
+    };
+
+    for (size_t i = 0; i < UP_N_FILES; i++) {
+        int r = file_watch(up, &up->files[i], paths[i]);
+
+        if (r != 0) {
+            return err_pass(r);
+        }
+    }
+    return 0;
+}
+
+void up_unwatch_files(Up *up)
+{
+    for (size_t i = 0; i < UP_N_FILES; i++) {
+        file_unwatch(&up->files[i]);
+    }
+}
+
+/* ---- the door ---- */
+
+/* What is to become of the door. */
+typedef struct UpChange {
+    UpDoor *next;     /* taken by whoever uses it; may be NULL */
+    bool is_new;      /* it differs from the one that there is */
+    bool is_in_place; /* and wants its address */
+} UpChange;
+
+/* Makes the next door, and opens it if its address is free of ours. */
+static int change_prepare(Up *up, const Config *config, UpChange *change, Diag *reterr_diag)
+{
+    int r = up_make_door(up, config, &change->next, reterr_diag);
+
+    if (r != 0) {
+        return r;
+    }
+    if (change->next == NULL || up->door == NULL) {
+        change->is_new = change->next != up->door;
+    } else {
+        change->is_new = !up_door_is_same(change->next, up->door);
+        change->is_in_place = up_door_is_at(change->next, up->door);
+    }
+    if (!change->is_new) {
+        change->next = up_door_free(change->next);
+        return 0;
+    }
+    if (change->next == NULL || change->is_in_place) {
+        return 0;
+    }
+    r = up_door_open(change->next, NULL, reterr_diag);
+    return r > 0 ? UP_E_PLACE : err_pass(r);
+}
+
+static void change_open_again(Up *up, const char *place, const LogSink *log)
+{
+    Diag diag = DIAG_NULL;
+    UpDoor *door = NULL;
+    int r = up_make_door(up, &up->config, &door, &diag);
+
+    r = r != 0 || door == NULL ? r : up_door_open(door, place, &diag);
+    if (r == 0) {
+        up->door = door;
+        return;
+    }
+    (void)up_door_free(door);
+    logsink_write(log, LOGSINK_LEVEL_ERROR, "reload", "HTTP is not served any more: %s",
+                  r > 0 ? diag.message : io_error_text(-r));
+}
+
+/* The old door goes, the new one is there. */
+static void change_commit(Up *up, UpChange *change)
+{
+    const LogSink *log = up->options->log;
+    CLEANUP(mem_freep) char *place = NULL; /* with the port that it has got */
+    Diag diag = DIAG_NULL;
+    UpDoor *old = up->door;
+    int r = 0;
+
+    if (!change->is_new) {
+        return;
+    }
+    if (change->is_in_place) {
+        r = config_replace(&place, http_door_address(up_door_http(old)));
+    }
+    up->door = change->next;
+    change->next = NULL;
+    up_leave_door(up, old);
+    if (r == 0 && change->is_in_place) {
+        r = up_door_open(up->door, place, &diag);
+    }
+    if (r != 0) {
+        logsink_write(log, LOGSINK_LEVEL_ERROR, "reload", "%s; going back to how it was",
+                      r > 0 ? diag.message : io_error_text(-r));
+        up->door = up_door_free(up->door);
+        change_open_again(up, place, log);
+    }
+}
+
+/* ---- fronts ---- */
+
+/* A hub that serves another state folder is found elsewhere. */
+static int front_prepare(Up *up, const Config *next, UpFront **ret, Diag *reterr_diag)
+{
+    const char *was = up->config.state;
+    const char *is = next->state;
+
+    if (was == is || (was != NULL && is != NULL && strcmp(was, is) == 0)) {
+        *ret = NULL;
+        return 0;
+    }
+    return up_make_front(up, next, ret, reterr_diag);
+}
+
+static void front_commit(Up *up, const Config *next, UpFront *front)
+{
+    if (front != NULL) {
+        up_leave_front(up, up->front);
+        up->front = front;
+    } else if (up->front != NULL) {
+        up_front_update(up->front, next);
+    }
+}
+
+/* ---- the record ---- */
+
+static void record_change(Up *up, const Config *next)
+{
+    const ConfigAudit *was = &up->config.audit;
+    const ConfigAudit *is = &next->audit;
+    bool is_same = (was->file == NULL) == (is->file == NULL) &&
+                   (is->file == NULL || strcmp(was->file, is->file) == 0) &&
+                   was->max_bytes == is->max_bytes && was->keep == is->keep &&
+                   was->arguments == is->arguments;
+    int r;
+
+    if (is_same) {
+        if (up->audit != NULL) {
+            audit_reopen(up->audit); /* somebody may have moved it, and tell us by this */
+        }
+        return;
+    }
+    r = up_keep_record(up, next);
+    if (r != 0) {
+        logsink_write(up->options->log, LOGSINK_LEVEL_ERROR, "reload",
+                      "the record of calls goes on as before: %s", io_error_text(-r));
+    }
+}
+
+/* ---- all of it ---- */
+
+/* 0, a negative errno, UP_E_*: nothing has changed then. *next is taken on success. */
+static int reload_to(Up *up, Config *next, bool pipe_can_wait, Diag *reterr_diag)
+{
+    UpChange change = {.next = NULL};
+    UpFront *front = NULL;
+    bool could_wait = up->sources.with.pipe_can_wait;
+    int r = up_watch_files(up, next);
+
+    r = r != 0 ? err_pass(r) : change_prepare(up, next, &change, reterr_diag);
+    r = r != 0 ? r : front_prepare(up, next, &front, reterr_diag);
+    if (r == 0) {
+        up->sources.with.pipe_can_wait = pipe_can_wait;
+        r = up_source_result(sources_reload(&up->sources, &up->config, next, reterr_diag));
+    }
+    if (r != 0) {
+        up->sources.with.pipe_can_wait = could_wait;
+        (void)up_door_free(change.next);
+        (void)up_front_free(front);
+        return r;
+    }
+    change_commit(up, &change);
+    front_commit(up, next, front);
+    record_change(up, next);
+    router_set_times(hub_router(up->hub), &next->limits);
+    router_set_page_size(hub_router(up->hub), next->page_size);
+    config_deinit(&up->config);
+    up->config = *next;
+    return 0;
+}
+
+void up_reload(Up *up)
+{
+    const LogSink *log = up->options->log;
+    bool pipe_can_wait = false;
+    Config next = CONFIG_NULL;
+    Diag diag = DIAG_NULL;
+    int r;
+
+    io_notify_reloading(up->notify);
+    r = up_load(up, &next, &pipe_can_wait, &diag);
+    if (r == 0) {
+        r = reload_to(up, &next, pipe_can_wait, &diag);
+        if (r != 0) {
+            config_deinit(&next);
+        }
+    }
+    if (r != 0) {
+        logsink_write(log, LOGSINK_LEVEL_ERROR, "reload", "the new settings are not used: %s",
+                      r > 0 ? diag.message : io_error_text(-r));
+    } else {
+        logsink_write(log, LOGSINK_LEVEL_INFO, "reload", "done: %zu tools, HTTP %s",
+                      router_count(hub_router(up->hub), ROUTER_TOOL),
+                      up->door == NULL ? "off" : http_door_address(up_door_http(up->door)));
+    }
+    up_tell_ready(up);
+}

@@ -1,0 +1,259 @@
+/* The hub's HTTP door with its settings: what makes it another one, and what it cannot be made of.
+ */
+#include "app/up_door.h"
+
+#include "support/cmocka.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "support/oom_sweep.h"
+
+static const McpIdentity identity = {.name = SPAN_INIT("t"), .version = SPAN_INIT("1")};
+
+typedef struct Fixture {
+    Hub *hub;
+    char folder[32];
+    char token[64];
+    size_t n_closed;
+} Fixture;
+
+static void on_closed(void *context, UpDoor *door)
+{
+    Fixture *f = context;
+
+    (void)door;
+    f->n_closed++;
+    io_loop_stop(hub_loop(f->hub));
+}
+
+static void write_token(const Fixture *f, const char *text)
+{
+    FILE *file = fopen(f->token, "w");
+
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(chmod(f->token, 0600), 0);
+}
+
+static void setup(Fixture *f)
+{
+    *f = (Fixture){.n_closed = 0};
+    (void)snprintf(f->folder, sizeof(f->folder), "/tmp/tw-door-XXXXXX");
+    assert_non_null(mkdtemp(f->folder));
+    (void)snprintf(f->token, sizeof(f->token), "%s/token", f->folder);
+    write_token(f, "0123456789abcdef\n");
+    assert_int_equal(hub_new(&f->hub, NULL), 0);
+}
+
+static void teardown(Fixture *f)
+{
+    (void)hub_free(f->hub);
+    assert_int_equal(unlink(f->token), 0);
+    assert_int_equal(rmdir(f->folder), 0);
+}
+
+static int make(Fixture *f, const Config *config, UpDoor **ret, Diag *diag)
+{
+    return up_door_new(ret,
+                       &(UpDoorConfig){.hub = f->hub,
+                                       .identity = &identity,
+                                       .config = config,
+                                       .seed = {1, 2},
+                                       .closed = on_closed,
+                                       .context = f},
+                       diag);
+}
+
+/* Made of a configuration's text; %s in it is the token file. */
+static UpDoor *made(Fixture *f, const char *text)
+{
+    Diag diag = DIAG_NULL;
+    UpDoor *door = NULL;
+    char filled[512];
+    Config config;
+
+    /* The texts are constants of this file. */
+    (void)snprintf(filled, sizeof(filled), "%s%s\"}}", text, f->token);
+    assert_int_equal(config_parse(&config, span_from_str(filled), "/c", &diag), 0);
+    assert_int_equal(make(f, &config, &door, &diag), 0);
+    config_deinit(&config);
+    return door;
+}
+
+#define HTTP(members) "{" members "\"http\":{\"address\":\"127.0.0.1:0\","
+#define TOKEN         "\"token_file\":\""
+
+static void every_setting_makes_a_difference(void **state)
+{
+    static const char *const others[] = {
+        HTTP("") "\"path\":\"/rpc\"," TOKEN,
+        HTTP("") "\"allowed_hosts\":[\"a\"]," TOKEN,
+        HTTP("") "\"allowed_origins\":[\"a\"]," TOKEN,
+        HTTP("\"limits\":{\"rate_burst\":5},") TOKEN,
+        HTTP("\"limits\":{\"rate\":\"off\"},") TOKEN,
+        HTTP("\"limits\":{\"drain_ms\":5},") TOKEN,
+        HTTP("\"limits\":{\"max_request_bytes\":5000},") TOKEN,
+        HTTP("\"limits\":{\"call_timeout_max_ms\":5000},") TOKEN,
+    };
+    Fixture f;
+    UpDoor *door;
+    UpDoor *other;
+
+    (void)state;
+    setup(&f);
+    door = made(&f, HTTP("") TOKEN);
+    other = made(&f, HTTP("\"write_root\":\"x\",") TOKEN);
+    assert_true(up_door_is_same(door, other));
+    other = up_door_free(other);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(others); i++) {
+        other = made(&f, others[i]);
+        assert_false(up_door_is_same(door, other));
+        assert_true(up_door_is_at(door, other));
+        other = up_door_free(other);
+    }
+    other = made(&f, "{\"http\":{\"address\":\"[::1]:0\"," TOKEN);
+    assert_false(up_door_is_same(door, other));
+    assert_false(up_door_is_at(door, other));
+    other = up_door_free(other);
+    /* What the file holds counts, not its name. */
+    write_token(&f, "another-token-0123\n");
+    other = made(&f, HTTP("") TOKEN);
+    assert_false(up_door_is_same(door, other));
+    assert_true(up_door_needs_token(other));
+    assert_false(up_door_needs_access(other));
+    other = up_door_free(other);
+    door = up_door_free(door);
+    teardown(&f);
+}
+
+static void a_successor_takes_the_port(void **state)
+{
+    Diag diag = DIAG_NULL;
+    Fixture f;
+    UpDoor *first;
+    UpDoor *second;
+    char place[64];
+
+    (void)state;
+    setup(&f);
+    first = made(&f, HTTP("") TOKEN);
+    second = made(&f, HTTP("") "\"path\":\"/rpc\"," TOKEN);
+    assert_null(up_door_http(first));
+    assert_int_equal(up_door_open(first, NULL, &diag), 0);
+    (void)snprintf(place, sizeof(place), "%s", http_door_address(up_door_http(first)));
+    assert_string_not_equal(place, "127.0.0.1:0");
+    assert_int_equal(up_door_open(second, place, &diag), UP_DOOR_E_PLACE);
+    assert_non_null(strstr(diag.message, place));
+    assert_null(up_door_http(second));
+    up_door_shutdown(first);
+    assert_int_equal(up_door_open(second, place, &diag), 0);
+    assert_string_equal(http_door_address(up_door_http(second)), place);
+    assert_string_equal(http_door_path(up_door_http(second)), "/rpc");
+    assert_int_equal(f.n_closed, 0);
+    assert_int_equal(io_loop_run(hub_loop(f.hub)), 0);
+    assert_int_equal(f.n_closed, 1);
+    first = up_door_free(first);
+    second = up_door_free(second);
+    assert_null(up_door_free(second));
+    teardown(&f);
+}
+
+static void what_cannot_be_read_is_named(void **state)
+{
+    Config config = CONFIG_NULL;
+    Diag diag = DIAG_NULL;
+    UpDoor *door = NULL;
+    Fixture f;
+
+    (void)state;
+    setup(&f);
+    assert_int_equal(config_replace(&config.http.address, "127.0.0.1:0"), 0);
+    assert_int_equal(config_replace(&config.http.token_file, "/nowhere/token"), 0);
+    assert_int_equal(make(&f, &config, &door, &diag), UP_DOOR_E_CONFIG);
+    assert_non_null(strstr(diag.message, "/nowhere/token"));
+    config_deinit(&config);
+    assert_int_equal(config_parse(&config,
+                                  SPAN("{\"http\":{\"address\":\"127.0.0.1:0\",\"auth\":{"
+                                       "\"resource\":\"https://h/mcp\",\"issuers\":[{\"issuer\":"
+                                       "\"i\",\"jwks\":\"/nowhere/keys\"}]}}}"),
+                                  "/c", &diag),
+                     0);
+    assert_int_equal(make(&f, &config, &door, &diag), UP_DOOR_E_CONFIG);
+    assert_non_null(strstr(diag.message, "/nowhere/keys"));
+    config_deinit(&config);
+    assert_null(door);
+    teardown(&f);
+}
+
+static void a_wide_address_needs_a_token(void **state)
+{
+    Config config = CONFIG_NULL;
+    Diag diag = DIAG_NULL;
+    UpDoor *door = NULL;
+    Fixture f;
+
+    (void)state;
+    setup(&f);
+    assert_int_equal(config_replace(&config.http.address, "0.0.0.0:0"), 0);
+    assert_int_equal(make(&f, &config, &door, &diag), 0);
+    assert_int_equal(up_door_open(door, NULL, &diag), UP_DOOR_E_PLACE);
+    assert_non_null(strstr(diag.message, "--token-file"));
+    door = up_door_free(door);
+    assert_int_equal(config_replace(&config.http.token_file, f.token), 0);
+    assert_int_equal(make(&f, &config, &door, &diag), 0);
+    assert_int_equal(up_door_open(door, NULL, &diag), 0);
+    door = up_door_free(door);
+    config_deinit(&config);
+    teardown(&f);
+}
+
+typedef struct Sweep {
+    Fixture *f;
+    const Config *config;
+} Sweep;
+
+static int make_once(void *context)
+{
+    const Sweep *sweep = context;
+    UpDoor *door = NULL;
+    int r = make(sweep->f, sweep->config, &door, NULL);
+
+    door = up_door_free(door);
+    return r;
+}
+
+static void no_allocation_may_fail_unnoticed(void **state)
+{
+    static const char *const hosts[] = {"a", "b", NULL};
+    Config config = CONFIG_NULL;
+    Fixture f;
+
+    (void)state;
+    setup(&f);
+    assert_int_equal(config_replace(&config.http.address, "127.0.0.1:0"), 0);
+    assert_int_equal(config_replace(&config.http.token_file, f.token), 0);
+    assert_int_equal(config_replace_list(&config.http.allowed_hosts, hosts), 0);
+    assert_int_equal(config_replace_list(&config.http.scopes, hosts), 0);
+    test_oom_sweep(make_once, &(Sweep){&f, &config});
+    config_deinit(&config);
+    teardown(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_setting_makes_a_difference),
+        cmocka_unit_test(a_successor_takes_the_port),
+        cmocka_unit_test(what_cannot_be_read_is_named),
+        cmocka_unit_test(a_wide_address_needs_a_token),
+        cmocka_unit_test(no_allocation_may_fail_unnoticed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
