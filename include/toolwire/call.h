@@ -160,6 +160,11 @@ TW_API void tw_call_done(TwCall *call);
 /* Is there nobody to answer any more? Worth asking often in long work. */
 TW_API bool tw_call_is_cancelled(const TwCall *call);
 
+/* It will take long, and the client need not hold its connection until it is done: over HTTP, a
+ * client of 2025-11-25 is told to come back, and gets there what it missed. Elsewhere it changes
+ * nothing. 0, TW_ERROR_OVER, TW_ERROR_MEMORY. */
+TW_API int tw_call_detach(TwCall *call);
+
 /* fn runs once, with user, when a kept call is cancelled, on the serving thread; if it was
  * cancelled already, at once, on this one. It must not wait; it may call tw_call_done, if no other
  * thread uses the call. It does not begin after tw_call_done was called.

@@ -197,6 +197,35 @@ TW_API int tw_server_serve_stdio(TwServer *server);
  * remain the caller's. */
 TW_API int tw_server_serve_fds(TwServer *server, int in_fd, int out_fd);
 
+/* Serves any number of clients on a Unix socket, each as at standard input and output, until
+ * tw_server_stop or one of the signals above (all handled here meanwhile; a second one ends at
+ * once). Only programs of this user can connect; the socket is removed at the end. On Windows it is
+ * a named pipe. TW_ERROR_EXISTS: a live process serves it. TW_ERROR_SYSTEM: the path cannot be
+ * used; the message says why. TW_ERROR_BUSY, TW_ERROR_MEMORY. */
+TW_API int tw_server_serve_unix(TwServer *server, const char *path);
+
+typedef struct TwHttpOptions {
+    const char *path;  /* of MCP: "/mcp" */
+    const char *token; /* what clients must send (`Authorization: Bearer …`); NULL: nothing */
+    /* Besides localhost and its numbers: names that a request's Host may have, and origins of web
+     * pages that may call ("https://app.example"). Each list ends with NULL, and may be NULL. */
+    const char *const *allowed_hosts;
+    const char *const *allowed_origins;
+    /* Called once, on the serving thread, when it listens; address: "http://127.0.0.1:40123/mcp",
+     * or "unix:/path" as it was given. May be NULL. */
+    void (*ready)(void *user, const char *address);
+    void *user; /* for ready */
+    void *reserved[4];
+} TwHttpOptions;
+
+/* Serves any number of clients over HTTP, of every revision, until tw_server_stop or one of the
+ * signals above. address: "127.0.0.1:8080", "[::1]:8080", "localhost:0" (port 0: a free one), or
+ * "unix:/path"; options may be NULL. An address that other machines can reach needs a token.
+ * TW_ERROR_SYSTEM: the address cannot be used; the message says why. TW_ERROR_ARGUMENT: nor can the
+ * token. TW_ERROR_BUSY, TW_ERROR_MEMORY. Not on Windows yet: TW_ERROR_SYSTEM. */
+TW_API int tw_server_serve_http(TwServer *server, const char *address,
+                                const TwHttpOptions *options);
+
 /* Ends serve_* as if the client had gone; returns at once. Without a serve_* that runs it does
  * nothing. */
 TW_API void tw_server_stop(TwServer *server);

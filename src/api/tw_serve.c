@@ -1,78 +1,56 @@
-/* Serving: the door, the signals, and the loop that runs until both are done. */
+/* Serving one client: at standard input and output, or at descriptors of the caller. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <toolwire/error.h>
 
-#include "api/tw_server.h"
-#include "api/tw_signals.h"
+#include "api/tw_serving.h"
 #include "api/tw_sigpipe.h"
 #include "base/error.h"
 #include "io/descriptor_look.h"
-#include "io/error_text.h"
 #include "io/stdio.h"
 
-/* A parent that has gone is noticed within this time; most clients close our input as well. */
-#define SERVE_PARENT_PERIOD_MS 1000
+/* One client at a pair of descriptors. */
+typedef struct PairServing {
+    ApiServing base;
+    McpDoor *door;
+} PairServing;
 
-/* One serve_*, on the stack of its caller. */
-typedef struct Serving {
-    TwServer *server;
-    IoSignal *signals[END_SIGNALS_N];
-    IoParentWatch *on_parent;
-    int r; /* how the door ended */
-} Serving;
-
-/* Once: the loop then has nothing more to do and ends. Signals are heard until it has. */
-static void serving_close(Serving *serving)
+static void pair_shutdown(ApiServing *serving)
 {
-    TwServer *server = serving->server;
-
-    if (server->door == NULL) {
-        return;
-    }
-    server->door = mcp_door_free(server->door);
-    io_loop_release(hub_loop(server->hub));
+    mcp_door_shutdown(((PairServing *)serving)->door);
 }
 
-static void serving_on_closed(void *context, int r)
+static void pair_discard(ApiServing *serving)
 {
-    Serving *serving = context;
+    PairServing *pair = (PairServing *)serving;
 
-    serving->r = r;
-    serving_close(serving);
+    pair->door = mcp_door_free(pair->door);
 }
 
-static void serving_on_parent(void *context)
+static bool pair_is_ending(const ApiServing *serving)
 {
-    Serving *serving = context;
-
-    if (serving->server->door != NULL) {
-        mcp_door_shutdown(serving->server->door);
-    }
+    return mcp_door_is_ending(((const PairServing *)serving)->door);
 }
 
-/* The first one after the end of input is the second already: clients close our input, wait a
- * moment, send SIGTERM, and a moment later SIGKILL. */
-static void serving_on_signal(void *context, int signum)
-{
-    Serving *serving = context;
-    McpDoor *door = serving->server->door;
+static const ApiServingKind pair_kind = {.shutdown = pair_shutdown,
+                                         .discard = pair_discard,
+                                         .is_ending = pair_is_ending,
+                                         .ends_with_parent = true};
 
-    (void)signum;
-    if (door == NULL || mcp_door_is_ending(door)) {
-        serving_close(serving);
-        return;
-    }
-    mcp_door_shutdown(door);
+static void pair_on_closed(void *context, int r)
+{
+    PairServing *pair = context;
+
+    api_serving_closed(&pair->base, r);
 }
 
 static void server_on_stop(IoTask *task)
 {
     TwServer *server = (TwServer *)((char *)task - offsetof(TwServer, stop_task));
 
-    if (server->door != NULL) {
-        mcp_door_shutdown(server->door);
+    if (server->serving_now != NULL) {
+        api_serving_stop(server->serving_now);
     }
 }
 
@@ -90,61 +68,17 @@ void tw_server_stop(TwServer *server)
     pthread_mutex_unlock(&server->lock);
 }
 
-static int serving_watch_process(Serving *serving)
+static int pair_open(PairServing *pair, int in_fd, int out_fd)
 {
-    IoLoop *loop = hub_loop(serving->server->hub);
-    int r = 0;
+    TwServer *server = pair->base.server;
+    RouterLimits limits = api_server_limits(server);
+    McpDoorConfig config = api_server_door(server, &limits);
 
-    for (size_t i = 0; r == 0 && i < END_SIGNALS_N; i++) {
-        r = io_signal_new(&serving->signals[i], loop, end_signals[i], serving_on_signal, serving);
-    }
-    if (r == 0) {
-        r = io_parent_watch_new(&serving->on_parent, loop, SERVE_PARENT_PERIOD_MS,
-                                serving_on_parent, serving);
-    }
-    return err_pass(r);
-}
-
-/* The program's own actions are back when it returns. */
-static void serving_unwatch_process(Serving *serving, const ApiSignals *saved)
-{
-    api_signals_block();
-    for (size_t i = 0; i < TW_ARRAY_SIZE(serving->signals); i++) {
-        serving->signals[i] = io_signal_free(serving->signals[i]);
-    }
-    serving->on_parent = io_parent_watch_free(serving->on_parent);
-    api_signals_restore(saved);
-}
-
-static int serving_open_door(Serving *serving, int in_fd, int out_fd)
-{
-    TwServer *server = serving->server;
-    const TwServerOptions *options = &server->options;
-    int r = mcp_door_new(
-        &server->door,
-        &(McpDoorConfig){.loop = hub_loop(server->hub),
-                         .router = hub_router(server->hub),
-                         .identity = &server->identity,
-                         .limits = &(RouterLimits){.max_in_flight = options->max_in_flight,
-                                                   .rate_off = options->rate_off,
-                                                   .rate_burst = options->rate_burst,
-                                                   .rate_per_s = options->rate_per_s},
-                         .sealer = hub_sealer(server->hub),
-                         .logging = !options->no_logging,
-                         .lists_change = true,
-                         .in_fd = in_fd,
-                         .out_fd = out_fd,
-                         .max_request_bytes = options->max_request_bytes,
-                         .max_response_bytes = options->max_response_bytes,
-                         .drain_ms = options->drain_ms,
-                         .closed = serving_on_closed,
-                         .context = serving});
-
-    if (r == 0) {
-        /* Threads of the user may answer when nothing else is left for the loop to wait for. */
-        io_loop_hold(hub_loop(server->hub));
-    }
-    return r;
+    config.in_fd = in_fd;
+    config.out_fd = out_fd;
+    config.closed = pair_on_closed;
+    config.context = pair;
+    return err_pass(mcp_door_new(&pair->door, &config));
 }
 
 int api_server_begin(TwServer *server, const ApiEndpoint *endpoint)
@@ -180,40 +114,16 @@ void api_server_end(TwServer *server)
     (void)io_loop_run(hub_loop(server->hub));
 }
 
-/* A client that has gone is how serving ends, not an error. */
-static int serving_result(TwServer *server, int r)
-{
-    if (r == 0 || r == -EPIPE || r == -ECONNRESET) {
-        return 0;
-    }
-    return api_server_fail(server, api_error_of(r),
-                           r == -ENOMEM ? tw_error_text(TW_ERROR_MEMORY) : io_error_text(-r));
-}
-
 /* With saved, signals and the parent are watched. *ret_taken: the descriptors are no longer the
  * caller's. */
 static int server_run(TwServer *server, int in_fd, int out_fd, const ApiSignals *saved,
                       bool *ret_taken)
 {
-    Serving serving = {.server = server};
-    int r = serving_open_door(&serving, in_fd, out_fd);
+    PairServing pair = {.base = {.kind = &pair_kind, .server = server}};
+    int r = pair_open(&pair, in_fd, out_fd);
 
     *ret_taken = r == 0;
-    if (r != 0) {
-        return serving_result(server, r);
-    }
-    if (saved != NULL) {
-        r = serving_watch_process(&serving);
-        api_signals_unblock(saved);
-    }
-    if (r == 0) {
-        r = io_loop_run(hub_loop(server->hub));
-    }
-    serving_close(&serving);
-    if (saved != NULL) {
-        serving_unwatch_process(&serving, saved);
-    }
-    return serving_result(server, r != 0 ? r : serving.r);
+    return r != 0 ? api_serving_result(server, r) : api_serving_run(&pair.base, saved);
 }
 
 static int server_serve(TwServer *server, int in_fd, int out_fd, const ApiSignals *saved,
@@ -254,7 +164,7 @@ static int server_serve_standard(TwServer *server, const ApiSignals *saved)
     r = io_stdio_claim(&in_fd, &out_fd);
     if (r != 0) {
         api_server_end(server);
-        return serving_result(server, r);
+        return api_serving_result(server, r);
     }
     r = server_serve(server, in_fd, out_fd, saved, &taken);
     if (!taken) {

@@ -8,9 +8,10 @@
 #include "api/tw_call.h"
 #include "api/tw_endpoint.h"
 #include "app/hub.h"
-#include "app/mcp_door.h"
 #include "base/diag.h"
 #include "router/router.h"
+
+typedef struct ApiServing ApiServing;
 
 /* Something that was added. Lives as long as the router or a call that was kept uses it. */
 struct TwEntry {
@@ -49,8 +50,8 @@ struct TwServer {
 
     ApiEndpoint *endpoint; /* the host or add-in, from its open to its close; lock */
 
-    /* While serving; loop. */
-    McpDoor *door;
+    /* While a door of its own is served; loop. */
+    ApiServing *serving_now;
     IoTask stop_task;
     bool stop_posted; /* lock */
 

@@ -83,12 +83,14 @@ static void on_done_early(TwCall *call, void *user)
     tw_call_done(call);
     WIRE_CHECK(tw_call_text(call, "too late") == TW_ERROR_OVER);
     WIRE_CHECK(tw_call_progress(call, 1, 2, NULL) == TW_ERROR_OVER);
+    WIRE_CHECK(tw_call_detach(call) == TW_ERROR_OVER);
     WIRE_CHECK(tw_call_keep(call) == TW_ERROR_OVER);
 }
 
 static void on_talk(TwCall *call, void *user)
 {
     (void)user;
+    WIRE_CHECK(tw_call_detach(call) == 0); /* nothing to let go at a pair of descriptors */
     WIRE_CHECK(tw_call_progress(call, 1, 4, "begun") == 0);
     WIRE_CHECK(tw_call_progress(call, 2, -1, NULL) == 0);
     WIRE_CHECK(tw_call_log(call, TW_LOG_WARNING, "careful") == 0);
