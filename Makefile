@@ -5,6 +5,7 @@ JOBS         ?= $(shell nproc)
 PREFIX       ?= /usr/local
 DESTDIR      ?=
 FUZZ_SECONDS ?= 60
+ARGS         ?=
 
 # Each target is a sequence of its own and uses every core itself; an outer -j would only mix the output.
 .NOTPARALLEL:
@@ -14,7 +15,7 @@ alone = env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL
 build = $(alone) cmake --preset $(1) --log-level=WARNING && \
 	$(alone) cmake --build --preset $(1) --parallel $(JOBS)
 
-.PHONY: all test run bench install check analyze format asan tsan coverage fuzz valgrind tidy windows test-windows \
+.PHONY: all test run example conformance bench install check analyze format asan tsan coverage fuzz valgrind tidy windows test-windows \
 	fresh-check clean help
 
 ## all (the default): build/release/toolwire
@@ -28,9 +29,19 @@ test:
 	$(call build,dev)
 	scripts/run-tests dev $(JOBS)
 
-## run: the MCP server at work on an example, and how an agent starts it
+## run: the hub, on http://127.0.0.1:7410 unless ARGS or a toolwire.json says otherwise; prints how agents are told of it
 run: all
+	@build/release/toolwire up $(ARGS)
+
+## example: two commands as MCP tools, used as an agent would
+example: all
 	examples/tools/run.sh build/release/toolwire
+
+## conformance: the official MCP conformance suites against our server, with exact counts
+conformance:
+	scripts/setup build test
+	$(call build,dev) --target conformance_server
+	scripts/run-conformance build/dev/tests/conformance/conformance_server
 
 ## bench: the benchmarks, one after another, beside other libraries
 bench:

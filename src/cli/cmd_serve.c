@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "app/config.h"
+#include "app/front.h"
 #include "app/serve.h"
 #include "base/alloc.h"
 #include "cli/limit_flags.h"
@@ -24,6 +25,7 @@ enum {
     OPTION_WRITE_ROOT,
     OPTION_STATE,
     OPTION_NO_TOOLKIT,
+    OPTION_ALONE,
 };
 
 static const CliOption serve_options[] = {
@@ -43,6 +45,7 @@ static const CliOption serve_options[] = {
     [OPTION_WRITE_ROOT] = {"write-root", "DIR", "scaffold_project may write in this folder"},
     [OPTION_STATE] = {"state", "DIR", "keep caches here; else in the user's state folder"},
     [OPTION_NO_TOOLKIT] = {"no-toolkit", NULL, "offer neither templates nor analyses"},
+    [OPTION_ALONE] = {"alone", NULL, "be no front to a hub that runs"},
     LIMIT_FLAGS_CALLS("1000", "100"),
     LIMIT_FLAGS_MCP("1MiB", "10MiB"),
     {NULL, NULL, NULL},
@@ -132,6 +135,39 @@ static int serve_with(const CliArgs *args, const Config *config)
     return r == SERVE_E_TOOLS || r == SERVE_E_TEMPLATES ? CLI_EXIT_USAGE : CLI_EXIT_FAILED;
 }
 
+/* Whoever says what is to be served wants that, and not what a hub serves: only options that name
+ * the settings and the state folder leave it to the hub. */
+static bool serve_may_be_front(const CliArgs *args)
+{
+    for (size_t i = 0; serve_options[i].name != NULL; i++) {
+        if (args->values[i] != NULL && i != OPTION_CONFIG && i != OPTION_STATE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Passes everything to the hub of this state folder. False: there is none, *ret_status is
+ * untouched. */
+static bool serve_as_front(const CliArgs *args, const Config *config, int *ret_status)
+{
+    const char *state = args->values[OPTION_STATE];
+    Diag diag = DIAG_NULL;
+    int fd = -1;
+    int r;
+
+    if (!serve_may_be_front(args) ||
+        front_find(&fd, state != NULL ? state : config->state, config->path) != 0) {
+        return false;
+    }
+    r = front_stdio(fd, &diag);
+    if (r != 0) {
+        fprintf(stderr, "toolwire serve: %s\n", r > 0 ? diag.message : io_error_text(-r));
+    }
+    *ret_status = r == 0 ? CLI_EXIT_DONE : CLI_EXIT_FAILED;
+    return true;
+}
+
 static int serve_run(const CliArgs *args)
 {
     Config config;
@@ -146,7 +182,9 @@ static int serve_run(const CliArgs *args)
                 diag.message[0] != '\0' ? diag.message : "out of memory");
         return CLI_EXIT_USAGE;
     }
-    status = serve_with(args, &config);
+    if (!serve_as_front(args, &config, &status)) {
+        status = serve_with(args, &config);
+    }
     config_deinit(&config);
     return status;
 }
@@ -155,10 +193,13 @@ const CliCommand cmd_serve = {
     .name = "serve",
     .operands = NULL,
     .summary = "MCP server on standard input and output",
-    .details = "Speaks every MCP revision from 2024-11-05 to 2026-07-28, one JSON message a line.\n"
-               "TIME is 500ms, 30s, 5m; SIZE is 4096, 64KiB, 1MiB. An MCP client's configuration\n"
-               "starts it: {\"command\": \"toolwire\", \"args\": [\"serve\", \"--tools\", "
-               "\"tools.json\"]}",
+    .details =
+        "Speaks every MCP revision from 2024-11-05 to 2026-07-28, one JSON message a line.\n"
+        "Where 'toolwire up' runs with the same state folder and settings, it passes all to\n"
+        "that hub, unless an option but --config and --state is given.\n"
+        "TIME is 500ms, 30s, 5m; SIZE is 4096, 64KiB, 1MiB. An MCP client's configuration\n"
+        "starts it: {\"command\": \"toolwire\", \"args\": [\"serve\", \"--tools\", "
+        "\"tools.json\"]}",
     .options = serve_options,
     .run = serve_run,
 };

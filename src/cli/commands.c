@@ -15,10 +15,11 @@
 #include "cli/cmd_serve.h"
 #include "cli/cmd_template.h"
 #include "cli/cmd_tools.h"
+#include "cli/cmd_up.h"
 #include "cli/cmd_validate.h"
 
 const CliCommand *const cli_commands[] = {
-    &cmd_serve,   &cmd_host, &cmd_bridge,   &cmd_addin,   &cmd_tools,    &cmd_resources,
+    &cmd_serve,   &cmd_up,   &cmd_host,     &cmd_bridge,  &cmd_addin,    &cmd_tools, &cmd_resources,
     &cmd_prompts, &cmd_call, &cmd_template, &cmd_analyze, &cmd_validate, NULL,
 };
 

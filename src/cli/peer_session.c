@@ -4,7 +4,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "app/config.h"
 #include "app/end_signals.h"
+#include "app/hub_place.h"
 #include "app/mcp_peer.h"
 #include "app/version.h"
 #include "base/alloc.h"
@@ -20,7 +22,11 @@
 #include "io/error_text.h"
 #include "io/loop.h"
 #include "io/program.h"
+#include "io/unix_socket.h"
 #include "json/writer.h"
+
+/* What stands before the path of a socket. */
+#define SESSION_UNIX "unix:"
 
 /* A list of more pages than this is a server that goes round in circles. */
 #define SESSION_MAX_PAGES 1000
@@ -32,8 +38,10 @@
 #define SESSION_GRACE_MS 1000
 
 const CliOption peer_options[] = {
-    [PEER_OPTION_SERVER] = {"server", "COMMAND", "start this MCP server: program and arguments"},
+    [PEER_OPTION_SERVER] = {"server", "COMMAND",
+                            "start this MCP server: program and arguments; or unix:PATH"},
     [PEER_OPTION_SOCKET] = {"socket", "PATH", "or connect to the one at this Unix socket"},
+    [PEER_OPTION_STATE] = {"state", "DIR", "or to the hub of this state folder; else your own"},
     [PEER_OPTION_ERA] = {"era", "ERA", "auto (default), legacy (initialize) or modern"},
     [PEER_OPTION_TIMEOUT] = {"timeout", "TIME", "give up after this long without a sign (60s)"},
     [PEER_OPTION_JSON] = {"json", NULL, "print what the server said, as JSON"},
@@ -268,12 +276,12 @@ static int session_read_options(const CliArgs *args, McpClientConfig *config)
     const char *timeout = args->values[PEER_OPTION_TIMEOUT];
     size_t index = 0;
 
-    if (args->values[PEER_OPTION_SERVER] == NULL && args->values[PEER_OPTION_SOCKET] == NULL) {
-        return cli_usage_error(
-            args, "--server is needed: which server? --server 'COMMAND ARGUMENT...', or --socket");
-    }
     if (args->values[PEER_OPTION_SERVER] != NULL && args->values[PEER_OPTION_SOCKET] != NULL) {
         return cli_usage_error(args, "--server and --socket exclude each other");
+    }
+    if (args->values[PEER_OPTION_STATE] != NULL &&
+        (args->values[PEER_OPTION_SERVER] != NULL || args->values[PEER_OPTION_SOCKET] != NULL)) {
+        return cli_usage_error(args, "--state is for a hub, and excludes --server and --socket");
     }
     if (era != NULL && !text_is_one_of(span_from_str(era), eras, TW_ARRAY_SIZE(eras), &index)) {
         return cli_usage_error(args, "--era is '%s'; it can be auto, legacy or modern", era);
@@ -287,10 +295,43 @@ static int session_read_options(const CliArgs *args, McpClientConfig *config)
     return 0;
 }
 
-/* Beside the outcomes of mcp_peer_new: the words of --server make no command. */
+/* Beside the outcomes of mcp_peer_new: the options name no server. */
 enum {
-    SESSION_E_WORDS = MCP_PEER_E_CANNOT_START + 1
+    SESSION_E_USAGE = MCP_PEER_E_CANNOT_START + 1
 };
+
+/* The socket of the hub, whether one listens there or not. Gives *ret (mem_free). */
+static int session_hub_place(const PeerSession *session, char **ret, Diag *diag)
+{
+    const char *state = session->args->values[PEER_OPTION_STATE];
+    Config config = CONFIG_NULL;
+    int r = state != NULL ? 0 : config_load(&config, NULL, diag);
+
+    if (r == 0) {
+        r = hub_place(ret, state != NULL ? state : config.state, diag);
+        config_deinit(&config);
+    }
+    return r > 0 ? SESSION_E_USAGE : err_pass(r);
+}
+
+static int session_start_with_hub(PeerSession *session, McpPeerConfig *config, Diag *diag)
+{
+    CLEANUP(mem_freep) char *path = NULL;
+    int r = session_hub_place(session, &path, diag);
+
+    if (r != 0) {
+        return r;
+    }
+    config->socket_path = path;
+    config->is_own = true;
+    r = unix_socket_is_there(path) ? mcp_peer_new(&session->peer, config, diag)
+                                   : MCP_PEER_E_CANNOT_START;
+    return r != MCP_PEER_E_CANNOT_START
+               ? r
+               : diag_set(diag, SESSION_E_USAGE,
+                          "no hub runs: start one with 'toolwire up', or say which server: "
+                          "--server 'COMMAND ARGUMENT...', or --socket PATH");
+}
 
 static int session_start(PeerSession *session, const McpClientConfig *client, Diag *diag)
 {
@@ -305,11 +346,16 @@ static int session_start(PeerSession *session, const McpClientConfig *client, Di
                             .context = session};
     int r;
 
-    if (server != NULL) {
+    if (server == NULL && config.socket_path == NULL) {
+        return session_start_with_hub(session, &config, diag);
+    }
+    if (server != NULL && strncmp(server, SESSION_UNIX, strlen(SESSION_UNIX)) == 0) {
+        config.socket_path = server + strlen(SESSION_UNIX);
+    } else if (server != NULL) {
         r = words_split(&session->strings, server, &words, &n_words, diag);
         if (r != 0) {
             diag_prefix(diag, "--server: ");
-            return r < 0 ? r : SESSION_E_WORDS;
+            return r < 0 ? r : SESSION_E_USAGE;
         }
         config.argv = (const char *const *)words;
     }
@@ -361,7 +407,7 @@ int peer_session_open(PeerSession **ret, const CliArgs *args)
         session_say(session,
                     r > 0 ? span_from_str(diag.message) : span_from_str(io_error_text(-r)));
         (void)peer_session_close(session);
-        return r == SESSION_E_WORDS ? CLI_EXIT_USAGE : CLI_EXIT_FAILED;
+        return r == SESSION_E_USAGE ? CLI_EXIT_USAGE : CLI_EXIT_FAILED;
     }
     *ret = session;
     return 0;

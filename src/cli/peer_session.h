@@ -1,5 +1,5 @@
 /* cli/peer_session.h: one MCP server, used by one command: started or connected to by its options,
- * asked one thing at a time, ended politely.
+ * or else the hub that runs; asked one thing at a time, ended politely.
  *
  * What a server asks of us meanwhile is answered here (cli/peer_ask.h); progress is shown on stderr
  * if that is a terminal; Ctrl-C takes the request back.
@@ -17,6 +17,7 @@ typedef struct PeerSession PeerSession;
 enum {
     PEER_OPTION_SERVER,
     PEER_OPTION_SOCKET,
+    PEER_OPTION_STATE,
     PEER_OPTION_ERA,
     PEER_OPTION_TIMEOUT,
     PEER_OPTION_JSON,

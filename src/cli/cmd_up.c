@@ -1,0 +1,237 @@
+/* `toolwire up`: the hub. Reads the settings, again for each reload, and hands them to app/up. */
+#include "cli/cmd_up.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "app/config.h"
+#include "app/up.h"
+#include "base/alloc.h"
+#include "base/error.h"
+#include "cli/limit_flags.h"
+#include "cli/up_text.h"
+#include "io/error_text.h"
+#include "io/pipe_place.h"
+#include "io/place.h"
+#include "io/program.h"
+
+enum {
+    OPTION_CONFIG,
+    OPTION_HTTP,
+    OPTION_TOKEN_FILE,
+    OPTION_AUDIT,
+    OPTION_TOOLS,
+    OPTION_CALL_SOCKET,
+    OPTION_CALL_SOCKET_SCHEMA,
+    OPTION_PIPE,
+    OPTION_PIPE_TOOLS,
+    OPTION_PING_INTERVAL,
+    OPTION_PONG_TIMEOUT,
+    OPTION_DIAGNOSTICS,
+    OPTION_TEMPLATES,
+    OPTION_WRITE_ROOT,
+    OPTION_STATE,
+    OPTION_NO_TOOLKIT,
+    OPTION_JSON,
+};
+
+static const CliOption up_options[] = {
+    [OPTION_CONFIG] = {"config", "FILE",
+                       "settings; else ./toolwire.json, else the user's, else none"},
+    [OPTION_HTTP] = {"http", "ADDR", "serve HTTP here (" CONFIG_HTTP_ADDRESS "); unix:PATH; off"},
+    [OPTION_TOKEN_FILE] = {"token-file", "FILE", "let in only who brings the token in this file"},
+    [OPTION_AUDIT] = {"audit", "FILE", "write a line about each call to this file"},
+    [OPTION_TOOLS] = {"tools", "FILE", "offer the commands of this tools file"},
+    [OPTION_CALL_SOCKET] = {"call-socket", "PATH", "offer the tools of the parent at this socket"},
+    [OPTION_CALL_SOCKET_SCHEMA] = {"call-socket-schema", "FILE", "which this file describes"},
+    [OPTION_PIPE] = {"pipe", "NAME", "offer the tools of the add-ins that connect to this pipe"},
+    [OPTION_PIPE_TOOLS] = {"pipe-tools", "FILE", "and of this tools file, which they run"},
+    [OPTION_PING_INTERVAL] = {"ping-interval-ms", "TIME", "ping each add-in this often (30s)"},
+    [OPTION_PONG_TIMEOUT] = {"pong-timeout-ms", "TIME",
+                             "one that is silent for so long is dead (10s)"},
+    [OPTION_DIAGNOSTICS] = {"diagnostics", NULL, "offer echo, sleep and fail"},
+    [OPTION_TEMPLATES] = {"templates", "DIR...",
+                          "offer the templates of this folder, too; may be repeated"},
+    [OPTION_WRITE_ROOT] = {"write-root", "DIR", "scaffold_project may write in this folder"},
+    [OPTION_STATE] = {"state", "DIR", "keep caches here; else in the user's state folder"},
+    [OPTION_NO_TOOLKIT] = {"no-toolkit", NULL, "offer neither templates nor analyses"},
+    [OPTION_JSON] = {"json", NULL, "print one line of JSON when it serves"},
+    LIMIT_FLAGS_CALLS("1000", "100"),
+    LIMIT_FLAGS_MCP("1MiB", "10MiB"),
+    {NULL, NULL, NULL},
+};
+
+/* What is printed: a page, with paths in it. */
+#define UP_OUTPUT_BYTES ((size_t)256 * 1024)
+
+/* ---- settings ---- */
+
+static int up_set_templates(const CliArgs *args, Config *config)
+{
+    const char *folders[CLI_MAX_REPEATS + 1];
+    size_t n = 0;
+
+    for (size_t i = 0; i < args->n_repeats; i++) {
+        if (args->repeats[i].place == OPTION_TEMPLATES) {
+            folders[n++] = args->repeats[i].value;
+        }
+    }
+    folders[n] = NULL;
+    return n == 0 ? 0 : err_pass(config_replace_list(&config->templates, folders));
+}
+
+/* The flags in place of what the file says. */
+static int up_apply_flags(const CliArgs *args, Config *config)
+{
+    const struct {
+        size_t option;
+        char **setting;
+    } strings[] = {
+        {OPTION_HTTP, &config->http.address},
+        {OPTION_TOKEN_FILE, &config->http.token_file},
+        {OPTION_AUDIT, &config->audit.file},
+        {OPTION_TOOLS, &config->tools},
+        {OPTION_CALL_SOCKET, &config->call_socket},
+        {OPTION_CALL_SOCKET_SCHEMA, &config->call_socket_schema},
+        {OPTION_PIPE, &config->pipe.name},
+        {OPTION_PIPE_TOOLS, &config->pipe.tools},
+        {OPTION_WRITE_ROOT, &config->write_root},
+        {OPTION_STATE, &config->state},
+    };
+
+    for (size_t i = 0; i < TW_ARRAY_SIZE(strings); i++) {
+        const char *value = args->values[strings[i].option];
+        int r = value == NULL ? 0 : config_replace(strings[i].setting, value);
+
+        if (r != 0) {
+            return err_pass(r);
+        }
+    }
+    /* Their values were checked before the start. */
+    (void)limit_flags_apply(args, config);
+    return err_pass(up_set_templates(args, config));
+}
+
+/* What the file and the flags say only together. */
+static int up_check(const Config *config, Diag *reterr_diag)
+{
+    if ((config->call_socket == NULL) != (config->call_socket_schema == NULL)) {
+        return diag_set(reterr_diag, CONFIG_E_INVALID,
+                        "--call-socket and --call-socket-schema belong together");
+    }
+    if (config->path != NULL && config->pipe.tools != NULL && config->pipe.name == NULL) {
+        return diag_set(reterr_diag, CONFIG_E_INVALID, "--pipe-tools needs a --pipe");
+    }
+    return 0;
+}
+
+static int up_on_load(void *context, Config *ret, Diag *reterr_diag)
+{
+    const CliArgs *args = context;
+    int r = config_load(ret, args->values[OPTION_CONFIG], reterr_diag);
+
+    if (r != 0) {
+        return r;
+    }
+    r = up_apply_flags(args, ret);
+    r = r != 0 ? r : up_check(ret, reterr_diag);
+    if (r != 0) {
+        config_deinit(ret);
+    }
+    return r;
+}
+
+/* Flags that are wrong by themselves are wrong use, and told by their names. */
+static int up_check_flags(const CliArgs *args)
+{
+    CLEANUP(mem_freep) char *path = NULL;
+    const char *address = args->values[OPTION_HTTP];
+    const char *pipe = args->values[OPTION_PIPE];
+    Config scratch = CONFIG_NULL;
+    Diag diag = DIAG_NULL;
+
+    if (args->n_operands > 0) {
+        return cli_usage_error(args, "unexpected operand '%s'", args->operands[0]);
+    }
+    if (address != NULL && config_check_http_address(address, &diag) != 0) {
+        return cli_usage_error(args, "--http: %s", diag.message);
+    }
+    if (pipe != NULL && io_pipe_place(&path, pipe, &diag) == PIPE_PLACE_E_NAME) {
+        return cli_usage_error(args, "--pipe: %s", diag.message);
+    }
+    return limit_flags_apply(args, &scratch);
+}
+
+/* ---- output ---- */
+
+static int up_print(const CliArgs *args, const UpFacts *facts)
+{
+    CLEANUP(mem_freep) char *program = NULL;
+    CLEANUP(mem_freep) char *state = NULL;
+    UpTextWith with = {.pid = io_program_pid()};
+    Bytes text;
+    int r = io_program_path(&program);
+
+    if (r == 0 && facts->state != NULL) {
+        r = io_place_absolute(&state, facts->state);
+    }
+    if (r != 0) {
+        return err_pass(r);
+    }
+    with.program = program;
+    with.state = state;
+    bytes_init(&text, UP_OUTPUT_BYTES);
+    r = args->values[OPTION_JSON] != NULL ? up_text_write_json(&text, facts, &with)
+                                          : up_text_write(&text, facts, &with);
+    if (r == 0 && (fwrite(text.data, 1, text.n, stdout) != text.n || fflush(stdout) != 0)) {
+        r = -errno;
+    }
+    bytes_deinit(&text);
+    return r;
+}
+
+/* Who does not read what is printed can still use the hub. */
+static void up_on_ready(void *context, const UpFacts *facts)
+{
+    int r = up_print(context, facts);
+
+    if (r != 0) {
+        fprintf(stderr, "toolwire up: it serves, but cannot say so: %s\n",
+                r > 0 ? "the paths are too long" : io_error_text(-r));
+    }
+}
+
+static int up_command_run(const CliArgs *args)
+{
+    Diag diag = DIAG_NULL;
+    int r = up_check_flags(args);
+
+    if (r != 0) {
+        return r;
+    }
+    r = up_run(&(UpOptions){.load = up_on_load,
+                            .ready = up_on_ready,
+                            .context = (void *)(uintptr_t)args,
+                            .diagnostics = args->values[OPTION_DIAGNOSTICS] != NULL,
+                            .toolkit = args->values[OPTION_NO_TOOLKIT] == NULL,
+                            .log = &args->log},
+               &diag);
+    if (r == 0) {
+        return CLI_EXIT_DONE;
+    }
+    fprintf(stderr, "toolwire up: %s\n", r > 0 ? diag.message : io_error_text(-r));
+    return r == UP_E_CONFIG || r == UP_E_TOOLS ? CLI_EXIT_USAGE : CLI_EXIT_FAILED;
+}
+
+const CliCommand cmd_up = {
+    .name = "up",
+    .operands = NULL,
+    .summary = "the hub: everything that is configured, over HTTP and for fronts",
+    .details = "Prints what listens where, and how MCP clients are told of it, and serves until\n"
+               "SIGTERM or SIGINT; calls may finish, unless a second one comes. Settings are read\n"
+               "again on SIGHUP and when their file changes; only what differs is restarted.\n"
+               "ADDR is 127.0.0.1:7410, [::1]:0 (any free port), or unix:PATH; one that other\n"
+               "machines reach needs a token. TIME is 500ms, 30s, 5m; SIZE is 4096, 64KiB, 1MiB.",
+    .options = up_options,
+    .run = up_command_run,
+};

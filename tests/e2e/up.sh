@@ -1,0 +1,335 @@
+#!/usr/bin/env bash
+# `toolwire up` from outside: what it prints, its pages, MCP of both eras, reloads, its end, what it refuses.
+#
+#   up.sh TOOLWIRE
+set -euo pipefail
+toolwire=$(realpath "${1:?TOOLWIRE}")
+work=$(mktemp -d)
+pids=()
+end() {
+    local pid
+    for pid in "${pids[@]}"; do
+        kill -KILL "$pid" 2>/dev/null || true
+    done
+    rm -rf "$work"
+}
+trap end EXIT
+cd "$work"
+mkdir tmp run home state
+chmod 700 run
+export TMPDIR=$work/tmp XDG_RUNTIME_DIR=$work/run HOME=$work/home XDG_STATE_HOME=$work/state
+unset XDG_CONFIG_HOME NOTIFY_SOCKET
+n_run=0
+n_failed=0
+
+# is NAME WANTED GOT
+is() {
+    n_run=$((n_run + 1))
+    if [ "$2" != "$3" ]; then
+        printf 'FAILED: %s\n wanted: %s\n    got: %s\n' "$1" "$2" "$3"
+        n_failed=$((n_failed + 1))
+    fi
+}
+
+# has NAME TEXT GOT, and hasnt
+has() {
+    n_run=$((n_run + 1))
+    if [[ $3 != *"$2"* ]]; then
+        printf 'FAILED: %s: no %s in\n%s\n' "$1" "$2" "$3"
+        n_failed=$((n_failed + 1))
+    fi
+}
+hasnt() {
+    n_run=$((n_run + 1))
+    if [[ $3 == *"$2"* ]]; then
+        printf 'FAILED: %s: %s in\n%s\n' "$1" "$2" "$3"
+        n_failed=$((n_failed + 1))
+    fi
+}
+
+# until_true COMMAND…: looks again until it succeeds; gives up after a minute.
+until_true() {
+    local _
+    for _ in $(seq 1 1200); do
+        if "$@"; then
+            return 0
+        fi
+        sleep 0.05
+    done
+    echo "FAILED: gave up waiting for: $*"
+    n_failed=$((n_failed + 1))
+    return 1
+}
+
+# start NAME ARGUMENT…: a hub; its first line is in $line, its process in $pid, its log in NAME.log, its port in $port.
+start() {
+    local name=$1
+    shift
+    mkfifo "$name.fifo"
+    "$toolwire" up --json --log-level info "$@" >"$name.fifo" 2>"$name.log" &
+    pid=$!
+    pids+=("$pid")
+    exec 3<"$name.fifo"
+    line=
+    read -r -t 60 line <&3 || { echo "the hub did not start:"; cat "$name.log"; exit 1; }
+    exec 3<&-
+    port=${line#*\"address\":\"*:}
+    port=${port%%\"*}
+}
+
+# request METHOD PATH BODY HEADER…: an exchange with the hub at $port; the whole answer is printed.
+request() {
+    local method=$1 path=$2 body=$3
+    shift 3
+    exec 4<>"/dev/tcp/${host:-127.0.0.1}/$port" || return 1
+    {
+        printf '%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n' "$method" "$path"
+        printf 'Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n'
+        [ $# -eq 0 ] || printf '%s\r\n' "$@"
+        printf 'Content-Length: %d\r\n\r\n%s' "${#body}" "$body"
+    } >&4
+    cat <&4 || true
+    exec 4>&-
+}
+
+get() {
+    request GET "$1" '' "${@:2}"
+}
+
+# modern METHOD NAME PARAMS: a request of 2026-07-28; PARAMS are members of params, with a comma behind each.
+modern() {
+    local headers=('MCP-Protocol-Version: 2026-07-28' "Mcp-Method: $1")
+    [ -z "$2" ] || headers+=("Mcp-Name: $2")
+    request POST /mcp '{"jsonrpc":"2.0","id":1,"method":"'"$1"'","params":{'"$3"'"_meta":{
+        "io.modelcontextprotocol/protocolVersion":"2026-07-28",
+        "io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},
+        "io.modelcontextprotocol/clientCapabilities":{}}}}' "${headers[@]}" ${token:+"Authorization: Bearer $token"}
+}
+
+# call TOOL ARGUMENTS
+call() {
+    modern tools/call "$1" '"name":"'"$1"'","arguments":'"$2,"
+}
+
+# offers TOOL
+offers() {
+    [[ $(modern tools/list '' '') == *"\"name\":\"$1\""* ]]
+}
+
+said() {
+    grep -q "$2" "$1.log"
+}
+
+# tool NAME SCRIPT: a member of a tools file
+tool() {
+    printf '{"name":"%s","description":"d","input_schema":{"type":"object"},"command":["/bin/sh","-c","%s"]}' "$1" "$2"
+}
+
+ended() {
+    status=0
+    wait "$1" || status=$?
+}
+
+# ---- what it prints, and its pages ----
+
+mkfifo "$work/go"
+wait_script="echo >$work/begun; cat $work/go"
+printf '[%s]' "$(tool waits "$wait_script")" >tools.json
+cat >c.json <<END
+{"http": {"address": "127.0.0.1:0"}, "tools": "tools.json", "audit": "calls.jsonl", "pipe": "UpTest",
+ "limits": {"drain_ms": "60s"}}
+END
+start one --config c.json --diagnostics --no-toolkit
+has 'the URL is printed' "\"url\":\"http://127.0.0.1:$port/mcp\"" "$line"
+has 'and the pipe' "\"pipe\":\"$work/tmp/CoreFxPipe_UpTest\"" "$line"
+has 'and how many tools' '"tools":4' "$line"
+has 'and a configuration' "claude mcp add --transport http toolwire http://127.0.0.1:$port/mcp" "$line"
+answer=$(get /healthz)
+has 'it is healthy' 'HTTP/1.1 200 OK' "$answer"
+has 'and says so' '"status":"ok"' "$answer"
+has 'a page for people' '<!doctype html>' "$(get /)"
+has 'nothing else' 'HTTP/1.1 404' "$(get /nothing)"
+
+# ---- MCP ----
+
+has 'a modern call' 'hello' "$(call echo '{"message":"hello"}')"
+answer=$(request POST /mcp '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",
+    "capabilities":{},"clientInfo":{"name":"t","version":"1"}}}')
+has 'a legacy session' '"protocolVersion":"2025-06-18"' "$answer"
+session=$(sed -n 's/^Mcp-Session-Id: \(.*\)\r$/\1/Ip' <<<"$answer")
+legacy() {
+    request POST /mcp "$1" "Mcp-Session-Id: $session" 'MCP-Protocol-Version: 2025-06-18'
+}
+has 'begins' 'HTTP/1.1 202' "$(legacy '{"jsonrpc":"2.0","method":"notifications/initialized"}')"
+has 'and calls' 'again' "$(legacy '{"jsonrpc":"2.0","id":2,"method":"tools/call",
+    "params":{"name":"echo","arguments":{"message":"again"}}}')"
+has 'calls are counted' 'toolwire_calls' "$(get /metrics)"
+until_true grep -q '"target":"echo"' calls.jsonl
+hasnt 'arguments are not recorded' hello "$(cat calls.jsonl)"
+
+# ---- reload: a call that runs notices nothing ----
+
+call waits '{}' >waited &
+caller=$!
+until_true test -e begun
+printf '[%s,%s]' "$(tool waits 'echo young')" "$(tool fresh 'echo fresh')" >tools.json.new
+mv tools.json.new tools.json
+until_true offers fresh
+has 'a tool that has come' fresh "$(call fresh '{}')"
+has 'the new command' young "$(call waits '{}')"
+echo 'the old one' >go
+wait "$caller"
+has 'the old command has answered' 'the old one' "$(cat waited)"
+has 'the session lives' 'again' "$(legacy '{"jsonrpc":"2.0","id":3,"method":"tools/call",
+    "params":{"name":"echo","arguments":{"message":"again"}}}')"
+
+# By a signal, and at another address: the old one is let go only then.
+printf '[%s]' "$(tool other 'echo other')" >other.json
+old_port=$port
+sed -i 's/127.0.0.1:0/127.0.0.2:0/; s/tools.json/other.json/' c.json
+kill -HUP "$pid"
+until_true said one 'reload: done: .*HTTP 127.0.0.2:'
+port=$(sed -n 's/.*HTTP 127.0.0.2:\([0-9]*\)$/\1/p' one.log | tail -n 1)
+host=127.0.0.2
+has 'the new address serves' other "$(call other '{}')"
+hasnt 'only the new tools' fresh "$(modern tools/list '' '')"
+is 'the old address is closed' closed "$( (exec 5<>"/dev/tcp/127.0.0.1/$old_port") 2>/dev/null && echo open || echo closed)"
+
+# What is wrong is said, and nothing changes.
+cp c.json good.json
+echo '{"tols": "x"}' >c.json
+until_true said one "the new settings are not used: .*c.json:1: tols: unknown key; did you mean 'tools'?"
+has 'the old settings stay' other "$(call other '{}')"
+cp good.json c.json
+printf '[{' >other.json
+kill -HUP "$pid"
+until_true said one 'the new settings are not used: .*other.json:1'
+has 'the old tools stay' other "$(call other '{}')"
+
+# ---- the end ----
+
+printf '[%s]' "$(tool waits "$wait_script")" >other.json
+until_true offers waits
+rm -f begun
+call waits '{}' >waited &
+caller=$!
+until_true test -e begun
+kill -TERM "$pid"
+refuses() {
+    ! (exec 5<>"/dev/tcp/$host/$port") 2>/dev/null
+}
+until_true refuses
+echo 'in time' >go
+wait "$caller"
+ended "$pid"
+is 'it ends well' 0 $status
+has 'the call in flight was answered' 'in time' "$(cat waited)"
+is 'the pipe is gone' gone "$([ -e tmp/CoreFxPipe_UpTest ] && echo there || echo gone)"
+
+# A second signal does not wait.
+host=127.0.0.1
+start two --config c.json --http 127.0.0.1:0 --no-toolkit
+rm -f begun
+call waits '{}' >waited &
+caller=$!
+until_true test -e begun
+kill -TERM "$pid"
+until_true refuses
+kill -TERM "$pid"
+ended "$pid"
+is 'a second signal ends it at once' 0 $status
+wait "$caller" || true
+hasnt 'without the answer' 'result' "$(cat waited)"
+
+# ---- embedded defaults, and what is taken ----
+
+start three --http 127.0.0.1:0
+first=$pid
+first_port=$port
+has 'the pipe of the defaults' CoreFxPipe_RevitOrchestrator "$line"
+has 'without settings' '"config":null' "$line"
+status=0
+"$toolwire" up --state "$work/state2" --http "127.0.0.1:$port" >out 2>err || status=$?
+is 'a port that is taken' 1 $status
+has 'is named' "cannot listen on 127.0.0.1:$port: another process does" "$(cat err)"
+is 'nothing was printed' '' "$(cat out)"
+status=0
+"$toolwire" up --http 127.0.0.1:0 >out 2>err || status=$?
+is 'a second hub of the same state folder' 1 $status
+has 'is told of the first' 'a hub for this state folder runs already' "$(cat err)"
+has 'by its number' "$first" "$(cat err)"
+start four --state "$work/state4" --http 127.0.0.1:0
+has 'a pipe that is taken is left out' '"pipe":null' "$line"
+said four 'going on without add-ins' || is 'and that is said' said "$(cat four.log)"
+kill -INT "$pid"
+ended "$pid"
+is 'SIGINT ends it, too' 0 $status
+port=$first_port
+has 'the first is unharmed' '"status":"ok"' "$(get /healthz)"
+kill -TERM "$first"
+ended "$first"
+
+# ---- other places ----
+
+start unix --http "unix:$work/h.sock"
+has 'a socket is printed as it is' "\"address\":\"unix:$work/h.sock\"" "$line"
+has 'clients start a front' "claude mcp add toolwire -- $toolwire serve" "$line"
+is 'it is for this user only' 'srw-------' "$(stat -c %A h.sock)"
+kill -TERM "$pid"
+ended "$pid"
+is 'and goes with the hub' gone "$([ -e h.sock ] && echo there || echo gone)"
+start off --http off
+has 'HTTP can be left out' '"http":null' "$line"
+hasnt 'fronts reach it' '"socket":null' "$line"
+kill -TERM "$pid"
+ended "$pid"
+is 'a hub without HTTP ends, too' 0 $status
+
+# ---- who may ask ----
+
+status=0
+"$toolwire" up --http 0.0.0.0:0 >out 2>err || status=$?
+is 'wider than this machine without a token' 1 $status
+has 'is refused with words' '--token-file' "$(cat err)"
+token=0123456789abcdef0123
+(umask 022 && echo "$token" >token)
+status=0
+"$toolwire" up --http 0.0.0.0:0 --token-file token >out 2>err || status=$?
+is 'a token that others can read' 2 $status
+has 'is refused with words, too' chmod "$(cat err)"
+chmod 600 token
+start five --http 0.0.0.0:0 --token-file token --diagnostics
+has 'with a token it serves' 'mine' "$(call echo '{"message":"mine"}')"
+has 'clients are told where it goes' 'Bearer YOUR_TOKEN' "$line"
+hasnt 'the token is not printed' "$token" "$line$(cat five.log)"
+good=$token
+token=
+has 'without it nobody is let in' 'HTTP/1.1 401' "$(call echo '{"message":"mine"}')"
+has 'health is for everybody' 'HTTP/1.1 200' "$(get /healthz)"
+# Another token, from now on: the file is watched.
+echo abcdefabcdefabcdefab >token.new
+chmod 600 token.new
+mv token.new token
+token=abcdefabcdefabcdefab
+let_in() {
+    [[ $(call echo '{"message":"mine"}') == *mine* ]]
+}
+until_true let_in
+token=$good
+has 'the old token is worth nothing' 'HTTP/1.1 401' "$(call echo '{"message":"mine"}')"
+kill -TERM "$pid"
+ended "$pid"
+is 'and it ends' 0 $status
+
+# ---- wrong use ----
+
+for words in '--http nowhere' '--pipe a/b' '--rate-burst 0' 'operand' '--config missing.json'; do
+    status=0
+    # shellcheck disable=SC2086
+    "$toolwire" up $words >out 2>err || status=$?
+    is "wrong: $words" 2 $status
+    has "told: $words" 'toolwire up: ' "$(cat err)"
+done
+
+echo "$((n_run - n_failed)) of $n_run passed"
+[ $n_failed -eq 0 ]
