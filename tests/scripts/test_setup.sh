@@ -10,10 +10,11 @@ n_failed=0
 tree=$work/tree
 tools=$work/tools
 log=$work/log
-mkdir -p "$tree/scripts" "$tree/grammars" "$tools"
+mkdir -p "$tree/scripts" "$tree/grammars" "$tree/tests/conformance" "$tools"
 cp "$top/scripts/setup" "$tree/scripts/"
 cp "$top/package.json" "$top/package-lock.json" "$tree/"
 cp "$top/grammars/package.json" "$top/grammars/package-lock.json" "$tree/grammars/"
+cp "$top/tests/conformance/package.json" "$top/tests/conformance/package-lock.json" "$tree/tests/conformance/"
 
 # Nothing but these is on PATH, so that no tool of this machine can be called by accident.
 for name in bash env dirname touch cat sleep mkdir; do
@@ -39,9 +40,11 @@ reset() {
     stub id 'echo 0'
     stub node 'echo v18.0.0'
     stub npm "echo \"npm \$*\" >>$log; mkdir -p node_modules; touch node_modules/.package-lock.json"
-    mkdir -p "$tree/node_modules" "$tree/grammars/node_modules"
-    touch -d '1 hour ago' "$tree/package-lock.json" "$tree/grammars/package-lock.json"
-    touch "$tree/node_modules/.package-lock.json" "$tree/grammars/node_modules/.package-lock.json"
+    for folder in "$tree" "$tree/grammars" "$tree/tests/conformance"; do
+        mkdir -p "$folder/node_modules"
+        touch -d '1 hour ago' "$folder/package-lock.json"
+        touch "$folder/node_modules/.package-lock.json"
+    done
 }
 
 # expect NAME STATUS OUTPUT LOG GROUP…: OUTPUT and LOG are patterns; an empty LOG means that nothing was called.
@@ -103,6 +106,11 @@ rm -r "$tree/node_modules"
 expect 'packages of tests are not for the build' 0 'setup: nothing missing' '' build
 rm -r "$tree/grammars/node_modules"
 expect 'no grammars' 0 '*npm packages of grammars/package-lock.json*done' 'npm ci*' build
+rm -r "$tree/tests/conformance/node_modules"
+expect 'no conformance suites' 0 '*npm packages of tests/conformance/package-lock.json*done' 'npm ci*' test
+rm -r "$tree/tests/conformance/node_modules"
+stub npm 'exit 1'
+expect 'conformance suites that cannot be had' 0 '*suites cannot be had; their tests are skipped*' '' test
 rm -r "$tree/node_modules"
 stub npm 'exit 1'
 expect 'npm fails' 1 '*npm ci failed' '' test
