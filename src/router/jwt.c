@@ -156,8 +156,7 @@ static int jwt_read_parts(Jwt *jwt, Span token)
     if (token.n > LIMIT_JWT_BYTES) {
         return jwt_refuse(jwt, JWT_FAULT_LENGTH);
     }
-    if (!jwt_take_part(&rest, &header) || !jwt_take_part(&rest, &claims) ||
-        (rest.n > 0 && memchr(rest.p, '.', rest.n) != NULL)) {
+    if (!jwt_take_part(&rest, &header) || !jwt_take_part(&rest, &claims)) {
         return jwt_refuse(jwt, JWT_FAULT_FORM);
     }
     jwt->signed_text = span_make(token.p, header.n + 1 + claims.n);

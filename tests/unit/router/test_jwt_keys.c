@@ -171,6 +171,7 @@ static void the_id_and_the_use_choose_the_key(void **state)
     } cases[] = {
         {"", "RS256", NULL, 0},
         {"", "RS256", "k", JWT_KEYS_E_UNKNOWN},
+        {"", "RS256", "", JWT_KEYS_E_UNKNOWN},
         {"\"kid\":\"k\",", "RS256", "k", 0},
         {"\"kid\":\"k\",", "RS256", NULL, 0},
         {"\"kid\":\"k\",", "RS256", "K", JWT_KEYS_E_UNKNOWN},
@@ -339,6 +340,25 @@ static void points_lie_on_their_curve(void **state)
     }
 }
 
+/* A good point that is cut in two at the wrong place. */
+static void coordinates_have_their_length(void **state)
+{
+    RigText set = {"{\"keys\":[{\"kty\":\"EC\",\"crv\":\"P-256\",\"x\":\""};
+    unsigned char point[65];
+    JwtKeys *keys = NULL;
+    size_t n = 0;
+
+    (void)state;
+    assert_int_equal(EVP_PKEY_get_octet_string_param(rig_keys[RIG_P256], OSSL_PKEY_PARAM_PUB_KEY,
+                                                     point, sizeof(point), &n),
+                     1);
+    rig_add_base64(set.s, point + 1, 31);
+    rig_add(set.s, "\",\"y\":\"");
+    rig_add_base64(set.s, point + 32, 33);
+    rig_add(set.s, "\"}]}");
+    assert_int_equal(jwt_keys_new(&keys, span_from_str(set.s), NULL), JWT_E_INVALID);
+}
+
 static void what_is_no_set_is_refused(void **state)
 {
     static const struct {
@@ -470,6 +490,7 @@ int main(void)
         cmocka_unit_test(keys_of_one_id_are_all_tried),
         cmocka_unit_test(rsa_keys_have_a_size),
         cmocka_unit_test(points_lie_on_their_curve),
+        cmocka_unit_test(coordinates_have_their_length),
         cmocka_unit_test(what_is_no_set_is_refused),
         cmocka_unit_test(without_memory_nothing_leaks),
         cmocka_unit_test(der_is_what_openssl_writes),
