@@ -1,33 +1,60 @@
 // The official TypeScript client, version 2, in each of its modes, against a server that offers the fixture.
 //
-//   node client_v2.mjs legacy|auto|modern|REVISION [--ours] -- SERVER [ARG…]
+//   node client_v2.mjs legacy|auto|modern|REVISION [--ours] [--http | --sse] -- SERVER [ARG…]
 //
+// Over stdio, over streamable HTTP, or over HTTP+SSE, as clients of 2024-11-05 did.
 // A legacy REVISION runs what every revision has, with a client that knows no other.
-import { Client } from '@modelcontextprotocol/client';
+import { Client, SSEClientTransport, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { assert, Checks, rejectsWith, serverCommand } from './checks.mjs';
+import { cuttableFetch, startServer } from './http.mjs';
+import { runSessionSuite } from './http_session.mjs';
 import { runSuite, textOf, wireRules } from './suite.mjs';
 import { Wire } from './wire.mjs';
 
 const { command, args, options: [mode, ...flags] } = serverCommand();
 const era = mode === 'auto' || mode === 'modern' ? 'modern' : 'legacy';
 const revision = /^\d/.test(mode) ? mode : undefined;
-const checks = new Checks(`client v2 ${mode}`);
+const over = ['--http', '--sse'].find((flag) => flags.includes(flag));
+const checks = new Checks(`client v2 ${mode}${over ?? ''}`);
 
-function newPeer(capabilities = { roots: {}, sampling: {}, elicitation: { form: {}, url: {} } }) {
+function newTransport(server, fetch) {
+    switch (over) {
+    case '--http': return new StreamableHTTPClientTransport(server.url, { fetch });
+    case '--sse':  return new SSEClientTransport(new URL('/sse', server.url));
+    default:       return new StdioClientTransport({ command, args, stderr: 'inherit' });
+    }
+}
+
+/** A client with a server of its own. */
+async function newPeer(capabilities = { roots: {}, sampling: {}, elicitation: { form: {}, url: {} } }) {
     const client = new Client({ name: 'interop', version: '1.0.0' }, {
         capabilities,
         versionNegotiation: { mode: mode === 'modern' ? { pin: '2026-07-28' } : mode === 'auto' ? 'auto' : 'legacy' },
         ...(revision && { supportedProtocolVersions: [revision] }),
     });
-    const transport = new StdioClientTransport({ command, args, stderr: 'inherit' });
+    const server = over && await startServer({ command, args });
+    const fetch = cuttableFetch();
+    const transport = newTransport(server, fetch);
     const wire = new Wire(transport);
     let subscription;
     return {
         client,
         transport,
         wire,
+        server,
+        fetch,
         era,
+        overHttp: over !== undefined,
+        pid: () => server?.pid ?? transport.pid,
+        /** Fails unless the server ends with status 0: when its client leaves, or over HTTP when it is told to. */
+        async leave() {
+            if (server === undefined) {
+                return wire.leave(() => client.close());
+            }
+            await client.close();
+            return server.stop();
+        },
         fromUs: flags.includes('--ours'),
         call: (name, given = {}, { meta, raw, ...rest } = {}) =>
             client.callTool({ name, arguments: given, ...(meta && { _meta: meta }), ...raw }, rest),
@@ -112,7 +139,7 @@ async function oldRevision(peer) {
 
 /** Nothing is asked of a client that did not say that it can answer. */
 async function incapable() {
-    const peer = newPeer({});
+    const peer = await newPeer({});
     await peer.client.connect(peer.transport);
     for (const [tool, capability] of [['ask_name', 'elicitation'], ['ask_url', 'elicitation'], ['sample', 'sampling'], ['roots', 'roots']]) {
         const outcome = await peer.call(tool, { prompt: 'x' }).catch((error) => error);
@@ -124,12 +151,12 @@ async function incapable() {
         }
     }
     assert.deepEqual(peer.wire.received.filter((message) => message.method !== undefined), []);
-    await peer.client.close();
+    await peer.leave();
 }
 
 /** A modern request in the middle of a legacy session, which goes on as before. */
 async function bothEras() {
-    const peer = newPeer();
+    const peer = await newPeer();
     await peer.client.connect(peer.transport);
     const _meta = {
         'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {},
@@ -142,33 +169,42 @@ async function bothEras() {
     }
     _meta['io.modelcontextprotocol/protocolVersion'] = '2099-01-01';
     assert.equal((await peer.wire.ask(modern)).error.code, -32022);
-    await peer.client.close();
+    await peer.leave();
 }
 
 /** A server that is told to stop ends its subscriptions in words. */
 async function gracefulEnd() {
-    const peer = newPeer();
+    const peer = await newPeer();
     await peer.client.connect(peer.transport);
     const subscription = await peer.client.listen({ toolsListChanged: true });
-    await peer.wire.leave(async () => {
-        process.kill(peer.transport.pid, 'SIGTERM');
+    const stop = async () => {
+        process.kill(peer.pid(), 'SIGTERM');
         assert.equal(await subscription.closed, 'graceful');
-    });
+    };
+    if (peer.server === undefined) {
+        await peer.wire.leave(stop);
+    } else {
+        await stop();
+        await peer.server.ended();
+    }
     await peer.client.close();
 }
 
-const peer = newPeer();
+const peer = await newPeer();
 await checks.check('connect', () => peer.client.connect(peer.transport));
 await checks.check('the era', () => {
     const negotiated = peer.client.getNegotiatedProtocolVersion();
     assert.equal(negotiated, revision ?? (era === 'modern' ? '2026-07-28' : '2025-11-25'));
 });
 await (revision ? oldRevision(peer) : runSuite(checks, peer));
-await checks.check('the server ends when its client leaves', () => peer.wire.leave(() => peer.client.close()));
+if (over === '--http' && era === 'legacy') {
+    await runSessionSuite(checks, peer, { fetch: peer.fetch, url: peer.server.url });
+}
+await checks.check('the server ends', () => peer.leave());
 if (peer.fromUs && revision === undefined) {
     await checks.check('a client that cannot be asked is not asked', incapable);
 }
-if (mode === 'legacy' && peer.fromUs) {
+if (mode === 'legacy' && peer.fromUs && !over) {
     await checks.check('both eras on one wire', bothEras);
 }
 if (era === 'modern' && peer.fromUs) {

@@ -1,7 +1,8 @@
 /* fixture_server.c: an MCP server that has one of everything, for foreign clients to try.
  *
- *   fixture_server [--page-size N]
+ *   fixture_server [--page-size N] [--http ADDRESS]
  *
+ * At standard input and output, or over HTTP, where it prints its address when it is ready.
  * What it offers is what suite.mjs expects, and server_v2.mjs offers the same on another library.
  * Every handler runs on the serving thread, so the counts need no lock.
  */
@@ -447,7 +448,14 @@ static int add_prompts(Fixture *fixture)
     return r == TW_OK ? tw_server_add_prompt(fixture->server, &greet) : r;
 }
 
-static int fixture_serve(Fixture *fixture, size_t page_size)
+static void on_ready(void *user, const char *address)
+{
+    (void)user;
+    printf("%s\n", address);
+    (void)fflush(stdout);
+}
+
+static int fixture_serve(Fixture *fixture, size_t page_size, const char *address)
 {
     const TwServerOptions options = {.instructions = "Call echo.", .page_size = page_size};
     int r = tw_server_set_options(fixture->server, &options);
@@ -461,40 +469,55 @@ static int fixture_serve(Fixture *fixture, size_t page_size)
     if (r == TW_OK) {
         r = add_prompts(fixture);
     }
-    return r == TW_OK ? tw_server_serve_stdio(fixture->server) : r;
+    if (r != TW_OK) {
+        return r;
+    }
+    return address == NULL ? tw_server_serve_stdio(fixture->server)
+                           : tw_server_serve_http(fixture->server, address,
+                                                  &(TwHttpOptions){.ready = on_ready});
 }
 
 /* 0, or -1 if the arguments are not those of the usage line. */
-static int parse_arguments(int argc, char **argv, size_t *ret_page_size)
+static int parse_arguments(int argc, char **argv, size_t *ret_page_size, const char **ret_address)
 {
     unsigned long page_size = 0;
-    char *end = NULL;
+    const char *address = NULL;
 
-    if (argc == 3 && strcmp(argv[1], "--page-size") == 0) {
-        errno = 0;
-        page_size = strtoul(argv[2], &end, 10);
-        if (errno != 0 || end == argv[2] || *end != '\0') {
+    for (int i = 1; i < argc; i += 2) {
+        char *end = NULL;
+
+        if (i + 1 == argc) {
             return -1;
         }
-    } else if (argc != 1) {
-        return -1;
+        if (strcmp(argv[i], "--http") == 0) {
+            address = argv[i + 1];
+            continue;
+        }
+        errno = 0;
+        page_size = strtoul(argv[i + 1], &end, 10);
+        if (strcmp(argv[i], "--page-size") != 0 || errno != 0 || end == argv[i + 1] ||
+            *end != '\0') {
+            return -1;
+        }
     }
     *ret_page_size = page_size;
+    *ret_address = address;
     return 0;
 }
 
 int main(int argc, char **argv)
 {
     Fixture fixture = {.server = NULL};
+    const char *address = NULL;
     size_t page_size = 0;
     int r;
 
-    if (parse_arguments(argc, argv, &page_size) != 0) {
-        fputs("usage: fixture_server [--page-size N]\n", stderr);
+    if (parse_arguments(argc, argv, &page_size, &address) != 0) {
+        fputs("usage: fixture_server [--page-size N] [--http ADDRESS]\n", stderr);
         return 2;
     }
     fixture.server = tw_server_new("fixture", "1.0.0");
-    r = fixture_serve(&fixture, page_size);
+    r = fixture_serve(&fixture, page_size, address);
     if (r != TW_OK) {
         fprintf(stderr, "fixture_server: %s: %s\n", tw_error_text(r),
                 tw_server_message(fixture.server));

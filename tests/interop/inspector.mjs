@@ -1,15 +1,18 @@
 // The command line of the MCP Inspector, in one of its three eras, against a server that offers the fixture.
 //
-//   node inspector.mjs legacy|auto|modern -- SERVER [ARG…]
+//   node inspector.mjs legacy|auto|modern [--http] -- SERVER [ARG…]
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { assert, Checks, serverCommand } from './checks.mjs';
+import { startServer } from './http.mjs';
 
-const { command, args, options: [era] } = serverCommand();
-const checks = new Checks(`inspector ${era}`);
+const { command, args, options: [era, over = ''] } = serverCommand();
+const checks = new Checks(`inspector ${era}${over}`);
+const server = over === '--http' ? await startServer({ command, args }) : undefined;
+const target = server === undefined ? [command, ...args] : [server.url.href, '--transport', 'http'];
 const modern = era !== 'legacy';
 const inspector = path.join(
     path.dirname(createRequire(import.meta.url).resolve('@modelcontextprotocol/inspector/package.json')),
@@ -18,7 +21,7 @@ const home = await mkdtemp(path.join(tmpdir(), 'inspector-')); // it writes ther
 
 /** One run: exit status, the JSON of stdout, and stderr. */
 function inspect(...words) {
-    const own = ['--cli', command, ...args, '--format', 'json', '--quiet', '--protocol-era', era, ...words];
+    const own = ['--cli', ...target, '--format', 'json', '--quiet', '--protocol-era', era, ...words];
     return new Promise((resolve, reject) => {
         const child = spawn(process.execPath, [inspector, ...own], {
             env: { ...process.env, HOME: home, XDG_CONFIG_HOME: home, XDG_STATE_HOME: home }, stdio: ['ignore', 'pipe', 'pipe'],
@@ -108,7 +111,7 @@ const TESTS = {
     },
 };
 
-// Each run starts two programs, so two at a time keep a small machine busy. Once the era is found there is nothing
+// Each run starts programs, so two at a time keep a small machine busy. Once the era is found there is nothing
 // new in `auto`, so the methods themselves are enough there.
 const queue = Object.entries(TESTS).filter(([name]) => era !== 'auto' || /^[a-z]+(\/[a-z]+)?$/.test(name));
 async function worker() {
@@ -117,5 +120,8 @@ async function worker() {
     }
 }
 await Promise.all([worker(), worker()]);
+if (server !== undefined) {
+    await checks.check('the server ends when it is told to', () => server.stop());
+}
 await rm(home, { recursive: true, force: true });
 checks.finish();

@@ -28,9 +28,9 @@ find_node() {
     done
 }
 
-for package in client inspector sdk server server-everything; do
-    [ -f "$top/node_modules/@modelcontextprotocol/$package/package.json" ] ||
-        skip "the npm package @modelcontextprotocol/$package is not installed; run scripts/setup test"
+for package in @modelcontextprotocol/{client,inspector,sdk,server,server-everything} mcp-remote; do
+    [ -f "$top/node_modules/$package/package.json" ] ||
+        skip "the npm package $package is not installed; run scripts/setup test"
 done
 node=$(find_node)
 [ -n "$node" ] || skip "no Node >= $node_wanted, neither from npm nor on PATH; run scripts/setup test"

@@ -3,6 +3,9 @@
 #
 #   test_readme.sh TOOLWIRE            compares
 #   test_readme.sh --update TOOLWIRE   writes the program's output into README.md
+#
+# A hub runs meanwhile, on a free port: commands that name 127.0.0.1:7410 get to it. A command that is not
+# complete goes on in the next line.
 set -euo pipefail
 update=no
 if [ "${1:-}" = --update ]; then
@@ -12,11 +15,24 @@ fi
 program=$(realpath "${1:?TOOLWIRE}")
 [ -x "$program" ] || { echo "FAILED: there is no program $program"; exit 1; }
 cd "$(dirname "$0")/../.."
-fresh=$(mktemp)
-trap 'rm -f "$fresh"' EXIT
+folder=$(mktemp -d)
+fresh=$folder/README.md
+hub=
+trap '[ -z "$hub" ] || kill "$hub"; rm -rf "$folder"' EXIT
+command -v curl >/dev/null || { echo "FAILED: README.md shows curl, which is not installed; run scripts/setup test"; exit 1; }
 
 # Sessions call it by its name, and so does what they start.
 PATH=$(dirname "$program"):$PATH
+
+mkfifo "$folder/ready"
+toolwire up --json --http 127.0.0.1:0 --tools examples/tools/tools.json --no-toolkit --state "$folder/state" \
+    --pipe "$folder/pipe" >"$folder/ready" </dev/null &
+hub=$!
+IFS= read -r ready <"$folder/ready" || { echo "FAILED: the hub does not start"; exit 1; }
+address=$(sed 's/.*"http":{"address":"\([^"]*\)".*/\1/' <<<"$ready")
+
+# Neither a quote that is open, nor a \ at the end.
+is_complete() { [ "${1%\\}" = "$1" ] && bash -n <<<"$1" 2>/dev/null; }
 
 n_commands=0
 status=0
@@ -31,6 +47,11 @@ while IFS= read -r line; do
         echo "$line" ;;
     yes:'$ '*)
         echo "$line"
+        while ! is_complete "${line#\$ }" && IFS= read -r more; do
+            echo "$more"
+            line+=$'\n'$more
+        done
+        line=${line//127.0.0.1:7410/$address}
         n_commands=$((n_commands + 1))
         # A status other than 0 is part of some sessions; they show it with `echo $?`.
         eval "(exit $status); ${line#\$ }" 2>&1 </dev/null && status=0 || status=$? ;;
