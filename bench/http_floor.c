@@ -1,28 +1,19 @@
 /* The floor of HTTP benchmarks: what no server on llhttp and libuv can beat.
  *
- *     bench_http_floor          listens on a free port of 127.0.0.1, and writes that on a line
+ *     bench_http_floor FILE     listens on a free port of 127.0.0.1, and writes that on a line
  *
- * Reads requests with llhttp, looks at nothing in them, and answers each with the same JSON, as an
- * echo tool would. Requests of one read are answered by one write.
+ * Reads requests with llhttp, looks at nothing in them, and answers each with the bytes of the
+ * file, head and body: those that the server beside it answers with. Requests of one read are
+ * answered by one write.
  */
 #include <llhttp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <uv.h>
 
 #define READ_BYTES ((size_t)64 * 1024)
-#define BACKLOG    1024
-#define BODY                                                                                       \
-    "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[{\"type\":\"text\",\"text\":"          \
-    "\"hello\"}]}}"
-#define BODY_LENGTH "78"
-
-static const char answer[] = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-                             "Content-Length: " BODY_LENGTH "\r\n\r\n" BODY;
-
-_Static_assert(sizeof(BODY) - 1 == 78, "the length is that of the body");
+#define BACKLOG    4096
 
 /* Requests that are answered by one write: as many as one read can hold. */
 #define MAX_ANSWERS (READ_BYTES / 16)
@@ -33,9 +24,15 @@ typedef struct Client {
     size_t n_complete; /* requests of this read */
 } Client;
 
+/* What of the answers the socket has not taken at once. */
+typedef struct Rest {
+    uv_write_t write;
+    uv_buf_t buffers[];
+} Rest;
+
 /* One read is under way at a time, and its answers are written before the next. */
 static char input[READ_BYTES];
-static char output[MAX_ANSWERS * (sizeof(answer) - 1)];
+static uv_buf_t answers[MAX_ANSWERS]; /* all of them the same bytes */
 static llhttp_settings_t settings;
 
 static void on_closed(uv_handle_t *handle)
@@ -58,15 +55,49 @@ static void on_alloc(uv_handle_t *handle, size_t want, uv_buf_t *buffer)
     *buffer = uv_buf_init(input, sizeof(input));
 }
 
-/* False if the socket does not take all of it: its client does not read. */
+static void on_written(uv_write_t *write, int status)
+{
+    (void)status; /* a client that has gone shows at the next read */
+    free(write->data);
+}
+
+static bool send_rest(Client *client, size_t n_taken, size_t n_answers)
+{
+    size_t first = n_taken / answers[0].len;
+    size_t n = n_answers - first;
+    Rest *rest = malloc(sizeof(*rest) + n * sizeof(rest->buffers[0]));
+
+    if (rest == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        rest->buffers[i] = answers[0];
+    }
+    rest->buffers[0].base += n_taken % answers[0].len;
+    rest->buffers[0].len -= n_taken % answers[0].len;
+    rest->write.data = rest;
+    return uv_write(&rest->write, (uv_stream_t *)&client->tcp, rest->buffers, (unsigned)n,
+                    on_written) == 0;
+}
+
 static bool send_answers(Client *client)
 {
-    size_t n = client->n_complete * (sizeof(answer) - 1);
-    uv_buf_t buffer = uv_buf_init(output, (unsigned)n);
+    size_t n = client->n_complete;
+    int n_taken;
 
     client->n_complete = 0;
-    return n <= sizeof(output) &&
-           (n == 0 || uv_try_write((uv_stream_t *)&client->tcp, &buffer, 1) == (int)n);
+    if (n == 0) {
+        return true;
+    }
+    if (n > MAX_ANSWERS) {
+        return false;
+    }
+    n_taken = uv_try_write((uv_stream_t *)&client->tcp, answers, (unsigned)n);
+    if (n_taken < 0 && n_taken != UV_EAGAIN) {
+        return false;
+    }
+    n_taken = n_taken < 0 ? 0 : n_taken;
+    return (size_t)n_taken == n * answers[0].len || send_rest(client, (size_t)n_taken, n);
 }
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
@@ -101,15 +132,43 @@ static void on_connection(uv_stream_t *server, int status)
     (void)uv_read_start((uv_stream_t *)&client->tcp, on_alloc, on_read);
 }
 
-int main(void)
+/* The answer, for good. */
+static bool load_answer(const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    char *text = NULL;
+    long n = -1;
+
+    if (f != NULL && fseek(f, 0, SEEK_END) == 0) {
+        n = ftell(f);
+        rewind(f);
+    }
+    if (n > 0) {
+        text = malloc((size_t)n);
+    }
+    if (text != NULL && fread(text, 1, (size_t)n, f) != (size_t)n) {
+        free(text);
+        text = NULL;
+    }
+    if (f != NULL) {
+        (void)fclose(f);
+    }
+    for (size_t i = 0; text != NULL && i < MAX_ANSWERS; i++) {
+        answers[i] = uv_buf_init(text, (unsigned)n);
+    }
+    return text != NULL;
+}
+
+int main(int argc, char **argv)
 {
     uv_loop_t *loop = uv_default_loop();
     struct sockaddr_in address;
     int n_address = sizeof(address);
     uv_tcp_t server;
 
-    for (size_t i = 0; i < MAX_ANSWERS; i++) {
-        memcpy(output + i * (sizeof(answer) - 1), answer, sizeof(answer) - 1);
+    if (argc != 2 || !load_answer(argv[1])) {
+        (void)fprintf(stderr, "usage: bench_http_floor FILE\n");
+        return 2;
     }
     llhttp_settings_init(&settings);
     settings.on_message_complete = on_complete;
