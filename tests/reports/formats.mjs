@@ -23,6 +23,21 @@ function checkJson() {
   same(pages, violations, "the pages together");
 }
 
+/** As src/toolkit/shown.h has it: what cannot be shown is escaped. JSON has U+FFFD for a byte that is no letter. */
+function shown(text, keep = "") {
+  const hidden = "\\u0000-\\u001F\\u007F-\\u009F\\u061C\\u200E\\u200F\\u2028-\\u202E\\u2066-\\u2069\\uFFFE\\uFFFF";
+  const hex = (c, n) => c.charCodeAt(0).toString(16).padStart(n, "0");
+
+  return text
+    .replace(new RegExp(`\\\\(?=[\\\\xu\uFFFD${hidden}])`, "g"), "\\\\")
+    .replace(new RegExp(`[${hidden}]`, "g"), (c) =>
+      keep.includes(c) ? c : c < "\u0080" ? `\\x${hex(c, 2)}` : `\\u${hex(c, 4)}`,
+    );
+}
+
+/** What was read, with the bytes that are no letters as JSON has them. */
+const asJsonHas = (text) => text.replace(/\\x[89a-f][0-9a-f]/g, "\uFFFD");
+
 /** RFC 4180, strictly: CRLF, quotes where they must be, doubled inside. */
 function readCsv(text) {
   const field = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/y;
@@ -50,8 +65,12 @@ function checkCsv() {
 
   check(rows.every((row) => row.length === header.length), "csv: every line has every field");
   same(
-    rows.map((row) => [column(row, "file"), column(row, "function"), Number(column(row, "cyclomatic"))]),
-    json.functions.map((f) => [f.file, f.name, f.cyclomatic]),
+    rows.map((row) => [
+      asJsonHas(column(row, "file")),
+      asJsonHas(column(row, "function")),
+      Number(column(row, "cyclomatic")),
+    ]),
+    json.functions.map((f) => [shown(f.file), shown(f.name), f.cyclomatic]),
     "csv",
   );
   same(
@@ -109,12 +128,16 @@ function readXml(text) {
 function checkCheckstyle() {
   const bytes = probe("checkstyle");
   const files = readXml(bytes.toString("utf8")).children;
-  // What XML cannot say is U+FFFD there.
-  const sayable = (s) => s.replace(/[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]/g, "\uFFFD");
+  const sayable = (s) => shown(s, "\t\n\r");
   const key = (row) => JSON.stringify(row);
   const expected = violations.map((v) => [sayable(v.file), v.line, v.severity, `${sayable(v.function)}: ${v.message}`]);
   const got = files.flatMap((file) =>
-    file.children.map(({ attributes: e }) => [file.attributes.name, Number(e.line), e.severity, e.message]),
+    file.children.map(({ attributes: e }) => [
+      asJsonHas(file.attributes.name),
+      Number(e.line),
+      e.severity,
+      asJsonHas(e.message),
+    ]),
   );
   const lint = spawnSync("xmllint", ["--noout", "-"], { input: bytes });
 
