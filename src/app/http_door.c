@@ -178,6 +178,17 @@ static int64_t door_next_deadline(const HttpDoor *door)
     return due_ms;
 }
 
+/* Sessions that have ended leave memory behind. */
+static void door_note_sessions(HttpDoor *door)
+{
+    size_t n = mcp_http_n_sessions(door->http);
+
+    if (n < door->n_sessions && door->server != NULL) {
+        io_http_server_freed(door->server);
+    }
+    door->n_sessions = n;
+}
+
 /* The owner may free the door when it is told of the end, so nothing follows that. */
 static void door_on_settle(void *context)
 {
@@ -188,6 +199,7 @@ static void door_on_settle(void *context)
         return;
     }
     http_askers_sweep(&door->askers);
+    door_note_sessions(door);
     if (door->state == HTTP_DOOR_DRAINING && door->is_stopped &&
         mcp_http_n_calls(door->http) == 0) {
         door->state = HTTP_DOOR_CLOSED;
@@ -263,10 +275,12 @@ static int door_init_mcp(HttpDoor *door, HashSeed seed)
 
 static int door_init_server(HttpDoor *door, bool is_loopback, Diag *reterr_diag)
 {
+    const HttpDoor *from = door->config.from;
     int r = io_http_server_new(&door->server,
                                &(IoHttpConfig){
                                    .loop = door->loop,
                                    .address = door->config.address,
+                                   .from = from == NULL ? NULL : from->server,
                                    .ops = &door_ops,
                                    .context = door,
                                    .limits = door->config.http,
@@ -279,6 +293,7 @@ static int door_init_server(HttpDoor *door, bool is_loopback, Diag *reterr_diag)
     }
     (void)snprintf(door->address, sizeof(door->address), "%s",
                    io_http_server_address(door->server));
+    door->config.from = NULL;
     io_loop_hold(door->loop);
     door->is_held = true;
     return err_pass(http_door_guard_init(door, is_loopback));

@@ -36,8 +36,11 @@ typedef struct HttpDoorConfig {
     const McpIdentity *identity;
     const RouterLimits *limits; /* of each client; may be NULL */
     const char *address;        /* io/http_server.h */
-    const char *path;           /* of MCP; NULL: "/mcp" */
-    const HttpAuth *auth;       /* NULL: everybody */
+    /* NULL, or an open door at that address, which is shut next: nobody is refused in between.
+     * Borrowed until return. */
+    const HttpDoor *from;
+    const char *path;         /* of MCP; NULL: "/mcp" */
+    const HttpAuth *auth;     /* NULL: everybody */
     const char *const *hosts; /* besides localhost and its numbers, NULL-terminated; may be NULL */
     const char *const *origins; /* likewise */
     const HttpPage *pages;

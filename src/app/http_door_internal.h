@@ -97,6 +97,7 @@ struct HttpDoor {
     bool is_stopped;   /* no connection is left */
     bool is_cancelled; /* the drain is over: what ran was told to stop */
     bool is_held;      /* the loop, until the end has been told */
+    size_t n_sessions; /* at the end of the last turn */
     int64_t drain_end_ms;
     int64_t timer_ms; /* what the timer is set to */
     char address[HTTP_DOOR_PLACE_BYTES];

@@ -5,6 +5,9 @@
 
 #include "base/random.h"
 
+/* When to ask again while calls are in flight: nobody knows when one of them ends. */
+#define OWNER_BUSY_MS 1000
+
 /* Who asks, for those who watch: "ADDRESS SUBJECT". A call may outlive its connection, and one
  * asker has several: so it lies in the call. A call that comes again after a question has it
  * already. Without memory nobody is named. */
@@ -82,6 +85,22 @@ static Span owner_tool(void *context, Span name)
     return router_tool_description(door->router, name);
 }
 
+/* Opening a session costs what a call does. One who has as many calls in flight as it may waits for
+ * one of them. */
+static int64_t owner_admit(void *context, void *asker)
+{
+    const HttpDoor *door = context;
+    HttpAsker *who = asker;
+    int64_t retry_ms = OWNER_BUSY_MS;
+    int r = router_quota_enter(&who->quota, io_loop_now_ms(door->loop), &retry_ms);
+
+    if (r == 0) {
+        router_quota_leave(&who->quota);
+        return 0;
+    }
+    return retry_ms;
+}
+
 static int owner_random(void *context, uint8_t *ret, size_t n)
 {
     (void)context;
@@ -95,6 +114,7 @@ const McpHttpOwner http_door_owner = {
     .release = owner_release,
     .is_same = owner_is_same,
     .tool = owner_tool,
+    .admit = owner_admit,
     .random = owner_random,
 };
 

@@ -86,11 +86,13 @@
 #define LIMIT_MCP_SUBSCRIBED       1024
 #define LIMIT_MCP_SUBSCRIBED_BYTES ((size_t)1024 * 1024)
 
-/* MCP over HTTP. Sessions: more than there are clients on one machine, and one that is not used for
- * an hour is likely forgotten. What one keeps for clients that come back: the last minutes of a
- * talkative tool. Silence that no proxy takes for the end: many give up after a minute, some after
- * 30 s. When to come back to a stream that we closed. */
+/* MCP over HTTP. Sessions: more than there are clients on one machine, of which one asker cannot
+ * take the most part; and one that is not used for an hour is likely forgotten. What one keeps for
+ * clients that come back: the last minutes of a talkative tool. Silence that no proxy takes for the
+ * end: many give up after a minute, some after 30 s. When to come back to a stream that we closed.
+ */
 #define LIMIT_MCP_HTTP_SESSIONS        4096
+#define LIMIT_MCP_HTTP_SESSIONS_EACH   256
 #define LIMIT_MCP_HTTP_SESSION_IDLE_MS ((int64_t)60 * 60 * 1000)
 #define LIMIT_MCP_HTTP_STORED_BYTES    ((size_t)256 * 1024)
 #define LIMIT_MCP_HTTP_KEEP_ALIVE_MS   15000
@@ -172,6 +174,18 @@
 #define LIMIT_HTTP_BODY_MS  30000
 #define LIMIT_HTTP_IDLE_MS  60000
 #define LIMIT_HTTP_STALL_MS 30000
+
+/* Who sends or takes a byte now and then is never silent, and would hold a body, an answer and a
+ * connection for ever. So a body, and a whole answer, must move at this rate, that of a slow
+ * mobile link; what is behind it by a minute, time for every small message at any rate, is
+ * given up. */
+#define LIMIT_HTTP_SLOW_MS          60000
+#define LIMIT_HTTP_SLOW_BYTES_PER_S ((size_t)16 * 1024)
+
+/* Memory of connections and sessions that have gone is given back to the system when no more has
+ * followed for a second, but after half a minute at the latest: it takes milliseconds. */
+#define LIMIT_HTTP_TRIM_MS     1000
+#define LIMIT_HTTP_TRIM_MAX_MS 30000
 
 /* After a last answer the peer may still be sending: what comes is dropped for so long, and so
  * much, lest a reset destroys the answer before it is read. */

@@ -12,6 +12,7 @@
 #include "io/http_impl.h"
 
 #include <errno.h>
+#include <sys/socket.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -163,6 +164,9 @@ static void connection_commit(void *context, size_t n)
         c->n_dropped += n;
         return;
     }
+    if (c->phase == HTTP_PHASE_BODY) {
+        http_connection_earn(c, &c->body_end_ms, n);
+    }
     http1_reader_commit(&c->reader, n);
 }
 
@@ -223,6 +227,7 @@ static void connection_consumed(void *context, size_t n)
     http1_writer_consumed(&c->writer, n);
     if (n > 0) {
         c->written_ms = http_connection_now(c);
+        http_connection_earn(c, &c->take_end_ms, http_connection_pending(c) > 0 ? n : SIZE_MAX);
         http_server_mark(c->server, c);
     }
 }
@@ -254,6 +259,7 @@ static void connection_tell_drained(HttpConnection *c)
         return;
     }
     c->is_above = false;
+    io_http_server_freed(c->server);
     if (c->x.is_open && c->x.is_known && server->ops->drained != NULL) {
         server->ops->drained(server->context, &c->x);
         connection_flush(c);
@@ -270,6 +276,14 @@ static void connection_go_on(HttpConnection *c)
     }
 }
 
+/* Has the peer sent what was not read yet? To close then would take its request away unanswered. */
+static bool connection_has_more(const HttpConnection *c)
+{
+    char byte;
+
+    return recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
 /* Takes the steps towards the end that have become possible. */
 static void connection_end(HttpConnection *c)
 {
@@ -283,7 +297,7 @@ static void connection_end(HttpConnection *c)
         return;
     }
     if (c->has_ended || (c->input == HTTP_INPUT_OVER && c->is_clean) ||
-        (is_idle && c->server->is_stopping)) {
+        (is_idle && c->server->is_stopping && !connection_has_more(c))) {
         http_connection_close(c);
         return;
     }

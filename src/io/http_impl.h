@@ -68,8 +68,10 @@ struct HttpConnection {
     Span piece; /* the last one, still in the reader; it need not be copied if nothing follows */
     HttpInput input;
     HttpPhase phase;
-    int64_t phase_ms;   /* since when; of a body, its last byte */
-    int64_t written_ms; /* when the peer last took something, or had not to */
+    int64_t phase_ms;    /* since when; of a body, its last byte */
+    int64_t body_end_ms; /* a body must be there by then; later with each byte of it */
+    int64_t written_ms;  /* when the peer last took something, or had not to */
+    int64_t take_end_ms; /* and of whole answers, all; later with each byte that it takes */
     int64_t active_ms;
     size_t n_dropped;
     int fd;            /* the stream's */
@@ -84,6 +86,7 @@ struct HttpConnection {
     bool is_clean;     /* of OVER: nothing more can come */
     bool is_lingering; /* output was shut */
     bool is_paused;
+    bool is_owing;  /* whole answers are pending */
     bool is_above;  /* more was pending than the mark */
     bool continued; /* "100 Continue" was sent for this request */
 };
@@ -113,6 +116,8 @@ struct IoHttpServer {
     size_t mark_bytes; /* of pending output */
     int64_t grain_ms;  /* deadlines are rounded up to multiples of it */
     int64_t timer_ms;  /* what the timer is set to */
+    int64_t freed_ms;  /* since when there is memory to be given back; INT64_MAX: none */
+    int64_t trim_ms;   /* when it will be */
     char date[30];     /* "Sun, 06 Nov 1994 08:49:37 GMT" */
     int64_t date_end_ms;
     void (*stopped)(void *context);
@@ -153,6 +158,12 @@ void http_connection_refuse(HttpConnection *c, unsigned status, const char *text
 
 /* http_time.c: what it is timed for from now on. */
 void http_connection_set_phase(HttpConnection *c);
+
+/* The peer has sent, or taken, n bytes of what must come by *end_ms. */
+void http_connection_earn(const HttpConnection *c, int64_t *end_ms, size_t n);
+
+/* Gives back what was freed, if it is time. */
+void http_server_trim(IoHttpServer *server, int64_t now_ms);
 
 /* When to look at it next; and what is to be done about it by then. */
 int64_t http_connection_due(const HttpConnection *c);

@@ -18,7 +18,12 @@ void http_connection_queued(HttpConnection *c, size_t n_before)
     if (n_before == 0) {
         c->written_ms = c->active_ms;
     }
-    c->is_above = c->is_above || n > c->server->mark_bytes;
+    if (!c->is_above && n > c->server->mark_bytes) {
+        /* What it was made of is as large, and has been freed; if the peer does not read, nothing
+         * else will remind us of it. */
+        io_http_server_freed(c->server);
+        c->is_above = true;
+    }
     http_server_mark(c->server, c);
 }
 
@@ -59,6 +64,9 @@ static void connection_return_body(HttpConnection *c)
     Bytes *store = &c->server->body_store;
 
     c->piece = SPAN_NULL;
+    if (c->body.cap > LIMIT_KEEP_BYTES) {
+        io_http_server_freed(c->server);
+    }
     bytes_clear_keep(&c->body, LIMIT_KEEP_BYTES);
     if (c->body.cap > store->cap) {
         Bytes body = *store;

@@ -1,6 +1,7 @@
 #include "io/http_server.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -80,6 +81,8 @@ static void server_on_timer(void *context)
     int64_t due_ms = INT64_MAX;
 
     server->timer_ms = INT64_MAX;
+    http_server_trim(server, now_ms);
+    due_ms = server->trim_ms;
     for (HttpConnection *c = server->first; c != NULL && !server->is_dead;) {
         HttpConnection *next = c->next; /* c may be closed; the others only with the server */
 
@@ -223,6 +226,7 @@ static void server_settle_marked(IoHttpServer *server)
         c->is_marked = false;
         if (c->is_closed) {
             http_connection_free(c);
+            io_http_server_freed(server);
         } else {
             http_connection_settle(c);
         }
@@ -322,11 +326,15 @@ static void server_set_limits(IoHttpServer *server, const IoHttpLimits *given)
     l->body_ms = server_time(l->body_ms, LIMIT_HTTP_BODY_MS);
     l->idle_ms = server_time(l->idle_ms, LIMIT_HTTP_IDLE_MS);
     l->stall_ms = server_time(l->stall_ms, LIMIT_HTTP_STALL_MS);
+    l->slow_ms = server_time(l->slow_ms, LIMIT_HTTP_SLOW_MS);
+    l->slow_bytes_per_s =
+        l->slow_bytes_per_s != 0 ? l->slow_bytes_per_s : LIMIT_HTTP_SLOW_BYTES_PER_S;
     server->mark_bytes = l->max_pending_bytes / 2 < LIMIT_HTTP_MARK_BYTES ? l->max_pending_bytes / 2
                                                                           : LIMIT_HTTP_MARK_BYTES;
     least_ms = l->head_ms < l->body_ms ? l->head_ms : l->body_ms;
     least_ms = least_ms < l->idle_ms ? least_ms : l->idle_ms;
     least_ms = least_ms < l->stall_ms ? least_ms : l->stall_ms;
+    least_ms = least_ms < l->slow_ms ? least_ms : l->slow_ms;
     server->grain_ms = least_ms / 4 < SERVER_GRAIN_MS ? least_ms / 4 + 1 : SERVER_GRAIN_MS;
 }
 
@@ -365,7 +373,39 @@ static int server_listen(IoHttpServer *server, const char *text, Diag *diag)
     return r > 0 ? IO_HTTP_E_PLACE : err_pass(r);
 }
 
-static int server_init(IoHttpServer *server, const char *address, Diag *diag)
+/* The same socket under another number; its file stays the other's for now. */
+static int server_share(IoHttpServer *server, const IoHttpServer *from, Diag *diag)
+{
+    int fd = fcntl(server_fd(from), F_DUPFD_CLOEXEC, 0);
+
+    if (fd < 0) {
+        int r = err_raise(-errno);
+
+        return diag_set(diag, r, "cannot go on at %s: %s", from->address_text, strerror(-r));
+    }
+    if (from->fd >= 0) {
+        server->fd = fd;
+    } else {
+        server->socket.fd = fd;
+    }
+    server->address = from->address;
+    memcpy(server->address_text, from->address_text, sizeof(server->address_text));
+    return 0;
+}
+
+/* Nothing can fail any more. Without a path the other only closes its number. */
+static void server_take_name(IoHttpServer *server, IoHttpServer *from)
+{
+    if (from != NULL && from->fd < 0) {
+        int fd = server->socket.fd;
+
+        server->socket = from->socket;
+        server->socket.fd = fd;
+        from->socket.path[0] = '\0';
+    }
+}
+
+static int server_init(IoHttpServer *server, const char *address, IoHttpServer *from, Diag *diag)
 {
     int r = io_timer_new(&server->timer, server->loop, true, server_on_timer, server);
 
@@ -378,7 +418,7 @@ static int server_init(IoHttpServer *server, const char *address, Diag *diag)
     if (r != 0) {
         return diag_set(diag, err_pass(r), "out of memory");
     }
-    r = server_listen(server, address, diag);
+    r = from != NULL ? server_share(server, from, diag) : server_listen(server, address, diag);
     if (r != 0) {
         return r;
     }
@@ -390,6 +430,7 @@ static int server_init(IoHttpServer *server, const char *address, Diag *diag)
     server->poll.data = server;
     server->anchor.data = server;
     server->n_handles = 2;
+    server_take_name(server, from);
     server_arm(server);
     return 0;
 }
@@ -409,11 +450,13 @@ int io_http_server_new(IoHttpServer **ret, const IoHttpConfig *config, Diag *ret
     server->fd = -1;
     server->socket = UNIX_SOCKET_NULL;
     server->timer_ms = INT64_MAX;
+    server->freed_ms = INT64_MAX;
+    server->trim_ms = INT64_MAX;
     server->date_end_ms = INT64_MIN;
     inq_init(&server->store, 0);
     bytes_init(&server->body_store, SIZE_MAX);
     server_set_limits(server, &config->limits);
-    r = server_init(server, config->address, reterr_diag);
+    r = server_init(server, config->address, config->from, reterr_diag);
     if (r != 0) {
         server_close_socket(server);
         server_release(server);

@@ -65,12 +65,18 @@ typedef struct IoHttpLimits {
     int64_t body_ms;          /* without a byte of a body that is due */
     int64_t idle_ms;          /* between requests */
     int64_t stall_ms;         /* without the peer's taking a byte of what is pending */
+    int64_t slow_ms;          /* a body, or a whole answer, may be so far behind this rate; */
+    size_t slow_bytes_per_s;  /* a stream that has not ended may be slower */
 } IoHttpLimits;
 
 typedef struct IoHttpConfig {
     IoLoop *loop;
     const char
         *address; /* "127.0.0.1:7410", "[::1]:0", "localhost:0", "unix:PATH"; port 0: a free one */
+    /* NULL, or a server of the same loop that serves at its address and whose place this one takes:
+     * both listen on one socket until the other is stopped, so that nobody is refused in between. A
+     * socket's file goes over to this one. `address` only has to be one. Borrowed until return. */
+    IoHttpServer *from;
     const IoHttpOps *ops;
     void *context;
     IoHttpLimits limits;
@@ -88,6 +94,10 @@ int io_http_address_check(Span address, bool *ret_is_loopback, Diag *reterr_diag
 const char *io_http_server_address(const IoHttpServer *server);
 unsigned io_http_server_port(const IoHttpServer *server); /* 0: a Unix socket */
 size_t io_http_server_n_connections(const IoHttpServer *server);
+
+/* The owner has freed much: it goes back to the system when things are quiet. Connections and large
+ * messages that have gone are seen to without it. */
+void io_http_server_freed(IoHttpServer *server);
 
 /* Lets nobody in any more and closes idle connections; the others when their answer is complete.
  * stopped(context) comes, once, when there is none left, not before this has returned. */

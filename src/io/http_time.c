@@ -1,6 +1,7 @@
 /* How long the peer of a connection (http_connection.c) may take for what. */
 #include "io/http_impl.h"
 
+#include "base/alloc.h"
 #include "base/limits.h"
 
 /* After so long a silence memory is given back. */
@@ -32,11 +33,34 @@ static HttpPhase connection_phase(const HttpConnection *c)
 void http_connection_set_phase(HttpConnection *c)
 {
     HttpPhase phase = connection_phase(c);
+    int64_t now_ms = http_connection_now(c);
+    bool is_owing = http_connection_pending(c) > 0 && !http1_writer_is_streaming(&c->writer);
 
     if (c->phase != phase) {
         c->phase = phase;
-        c->phase_ms = http_connection_now(c);
+        c->phase_ms = now_ms;
+        c->body_end_ms = now_ms + c->server->limits.slow_ms;
     }
+    if (c->is_owing != is_owing) {
+        c->is_owing = is_owing;
+        c->take_end_ms = now_ms + c->server->limits.slow_ms;
+    }
+}
+
+/* Never ahead by more than slow_ms, so that no hurry pays for idling later. */
+void http_connection_earn(const HttpConnection *c, int64_t *end_ms, size_t n)
+{
+    const IoHttpLimits *limits = &c->server->limits;
+    int64_t most_ms = http_connection_now(c) + limits->slow_ms;
+    uint64_t earned_ms;
+
+    if (__builtin_mul_overflow((uint64_t)n, 1000, &earned_ms)) {
+        earned_ms = UINT64_MAX;
+    }
+    earned_ms /= limits->slow_bytes_per_s;
+    *end_ms = *end_ms >= most_ms || earned_ms >= (uint64_t)(most_ms - *end_ms)
+                  ? most_ms
+                  : *end_ms + (int64_t)earned_ms;
 }
 
 /* How long a phase may last; INT64_MAX: for ever. */
@@ -62,13 +86,20 @@ static int64_t connection_phase_limit(const HttpConnection *c)
 static int64_t connection_phase_due(const HttpConnection *c)
 {
     int64_t limit_ms = connection_phase_limit(c);
+    int64_t due_ms = limit_ms == INT64_MAX ? INT64_MAX : c->phase_ms + limit_ms;
 
-    return limit_ms == INT64_MAX ? INT64_MAX : c->phase_ms + limit_ms;
+    return c->phase == HTTP_PHASE_BODY && c->body_end_ms < due_ms ? c->body_end_ms : due_ms;
 }
 
 static int64_t connection_stall_due(const HttpConnection *c)
 {
-    return http_connection_pending(c) == 0 ? INT64_MAX : c->written_ms + c->server->limits.stall_ms;
+    int64_t due_ms;
+
+    if (http_connection_pending(c) == 0) {
+        return INT64_MAX;
+    }
+    due_ms = c->written_ms + c->server->limits.stall_ms;
+    return c->is_owing && c->take_end_ms < due_ms ? c->take_end_ms : due_ms;
 }
 
 int64_t http_connection_due(const HttpConnection *c)
@@ -90,6 +121,9 @@ static void connection_trim(HttpConnection *c, int64_t now_ms)
     }
     c->active_ms = now_ms;
     http1_reader_trim(&c->reader);
+    if (outq_keeps_much(&c->writer.out)) {
+        io_http_server_freed(c->server);
+    }
     if (http_connection_pending(c) == 0) {
         size_t max_pending = c->writer.out.max_pending;
 
@@ -121,5 +155,31 @@ void http_connection_expire(HttpConnection *c, int64_t now_ms)
     }
     if ((c->has_memory || c->is_paused) && now_ms >= c->active_ms + CONNECTION_TRIM_MS) {
         connection_trim(c, now_ms);
+    }
+}
+
+/* ---- the system's memory ---- */
+
+void io_http_server_freed(IoHttpServer *server)
+{
+    int64_t now_ms = io_loop_now_ms(server->loop);
+    int64_t last_ms;
+
+    if (server->is_dead) {
+        return;
+    }
+    server->freed_ms = server->freed_ms == INT64_MAX ? now_ms : server->freed_ms;
+    last_ms = server->freed_ms + LIMIT_HTTP_TRIM_MAX_MS;
+    server->trim_ms = now_ms + LIMIT_HTTP_TRIM_MS;
+    server->trim_ms = server->trim_ms < last_ms ? server->trim_ms : last_ms;
+    http_server_expect(server, server->trim_ms);
+}
+
+void http_server_trim(IoHttpServer *server, int64_t now_ms)
+{
+    if (now_ms >= server->trim_ms) {
+        server->freed_ms = INT64_MAX;
+        server->trim_ms = INT64_MAX;
+        mem_trim();
     }
 }

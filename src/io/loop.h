@@ -78,6 +78,10 @@ IoSignal *io_signal_free(IoSignal *signal);
  * of the process. */
 void io_ignore_sigpipe(void);
 
+/* Once per process, for one that serves many clients: it may open as many descriptors as the system
+ * lets it. The programs that it starts may open as many as before: some cannot use high numbers. */
+void io_allow_many_descriptors(void);
+
 /* Calls fn once, when the process that started this one has gone (its pid is no longer our
  * parent's): an event where the system has one, else looked at every period_ms. Does nothing for a
  * process that never had one (parent 1). */

@@ -33,6 +33,9 @@ void io_process_abandon_orphans(IoLoop *loop);
 /* Takes the standard descriptors (0, 1, 2) that are closed. 0, or a negative errno. */
 int io_take_standard_descriptors(void);
 
+/* In a child, before exec: undoes io_allow_many_descriptors. */
+void io_allow_given_descriptors(void);
+
 /* What a function of libuv returned, as a negative errno: the same number but on Windows, where
  * libuv has numbers of its own. */
 #ifdef _WIN32

@@ -10,6 +10,7 @@
 #endif
 
 #include "base/error.h"
+#include "io/loop_internal.h"
 
 /* What a shell says of a command that it cannot run; nobody sees it, the errno is read first. */
 #define START_EXIT_STATUS 127
@@ -89,6 +90,7 @@ static int child_exec(const IoProcessSpec *spec, const int theirs[3], pid_t pare
     int r;
 
     child_reset_signals();
+    io_allow_given_descriptors();
     (void)setsid(); /* cannot fail: a new process leads no group */
     r = child_take_descriptors(theirs, report_fd);
     if (r == 0 && spec->folder != NULL && chdir(spec->folder) != 0) {

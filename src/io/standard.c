@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -36,4 +38,30 @@ void io_ignore_sigpipe(void)
     struct sigaction action = {.sa_handler = SIG_IGN};
 
     (void)sigaction(SIGPIPE, &action, NULL);
+}
+
+/* What this process was given, if it took more; 0: it did not. Like the limit itself it belongs to
+ * the process, and a child that is being started can look nowhere else. */
+static _Atomic rlim_t given_descriptors;
+
+void io_allow_many_descriptors(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        atomic_store(&given_descriptors, limit.rlim_cur);
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+void io_allow_given_descriptors(void)
+{
+    struct rlimit limit;
+    rlim_t given = atomic_load(&given_descriptors);
+
+    if (given != 0 && getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = given;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
 }

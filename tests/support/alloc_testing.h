@@ -12,6 +12,7 @@ typedef struct AllocTesting {
     size_t n_failed; /* refused since the last reset */
     long n_live;     /* blocks not yet freed, over the thread's life */
     long n_bytes;    /* and what they take of the heap */
+    long n_trims;    /* calls of mem_trim, over the thread's life */
 } AllocTesting;
 
 /* The calling thread's state. */

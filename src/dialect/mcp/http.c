@@ -27,6 +27,9 @@ static void set_defaults(McpHttpConfig *config)
     if (config->max_sessions == 0) {
         config->max_sessions = LIMIT_MCP_HTTP_SESSIONS;
     }
+    if (config->max_sessions_each == 0) {
+        config->max_sessions_each = LIMIT_MCP_HTTP_SESSIONS_EACH;
+    }
     if (config->session_idle_ms <= 0) {
         config->session_idle_ms = LIMIT_MCP_HTTP_SESSION_IDLE_MS;
     }
@@ -61,6 +64,7 @@ int mcp_http_new(McpHttp **ret, const McpHttpConfig *config)
     mcp_link_init(&http->uses);
     mcp_link_init(&http->spares);
     map_init(&http->sessions, config->seed, http->config.max_sessions);
+    map_init(&http->shares, config->seed, http->config.max_sessions);
     bytes_init(&http->text, http->config.server.max_response_bytes);
     *ret = http;
     return 0;
@@ -88,6 +92,7 @@ McpHttp *mcp_http_free(McpHttp *http)
         (void)mem_free(stream);
     }
     map_deinit(&http->sessions);
+    map_deinit(&http->shares);
     bytes_deinit(&http->text);
     return mem_free(http);
 }

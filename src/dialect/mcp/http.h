@@ -15,8 +15,13 @@
  * it concerns, else the session's GET stream.
  *
  * A stream of a session whose client has gone, or was let go (call_detach, in 2025-11-25), is kept
- * with what is said on it, and goes on with the GET request that names its last event. There is one
- * GET stream in a session; a new one takes the place of the last.
+ * with what is said on it, and goes on with the GET request that names its last event; one of which
+ * nothing is left is 405. There is one GET stream in a session; a new one takes the place of the
+ * last.
+ *
+ * One asker has max_sessions_each sessions, HTTP+SSE streams among them; for one more its own that
+ * was used longest ago ends. Where there are max_sessions it is one of whoever has the most. A
+ * session in which something is under way does not end for another: 503.
  *
  * The owner hands over requests whose path, Host, Origin and credentials it has accepted, and the
  * way to write an answer (McpHttpWire); it gets calls, through McpHttpOwner. Thread: loop.
@@ -66,6 +71,9 @@ typedef struct McpHttpOwner {
     bool (*is_same)(void *context, const void *asker, const void *other);
     /* The description of a tool, JSON; empty if there is none. For Mcp-Param-*. */
     Span (*tool)(void *context, Span name);
+    /* May it open a session now? 0; else in how many milliseconds. Counted with its calls: opening
+     * one is answered without a call. May be NULL: always. */
+    int64_t (*admit)(void *context, void *asker);
     /* Unguessable bytes, for the ids of sessions. 0 or a negative errno. */
     int (*random)(void *context, uint8_t *ret, size_t n);
 } McpHttpOwner;
@@ -76,14 +84,15 @@ typedef struct McpHttpConfig {
     const McpHttpOwner *owner;
     void *context; /* for the owner's functions */
     HashSeed seed;
-    Span old_post_path;      /* where a 2024-11-05 client POSTs to: "/messages" */
-    size_t max_sessions;     /* 0: the default, as below (base/limits.h) */
-    int64_t session_idle_ms; /* a session that nobody uses ends after it */
-    size_t max_stored_bytes; /* events that one session keeps for those who come back */
-    int64_t keep_alive_ms;   /* silence after which a stream gets a comment, and a request that is
-                                not answered yet becomes a stream */
-    int64_t retry_ms;        /* when to come back to a stream that we closed */
-    const LogSink *log;      /* may be NULL */
+    Span old_post_path;       /* where a 2024-11-05 client POSTs to: "/messages" */
+    size_t max_sessions;      /* 0: the default, as below (base/limits.h) */
+    size_t max_sessions_each; /* of one asker */
+    int64_t session_idle_ms;  /* a session that nobody uses ends after it */
+    size_t max_stored_bytes;  /* events that one session keeps for those who come back */
+    int64_t keep_alive_ms;    /* silence after which a stream gets a comment, and a request that is
+                                 not answered yet becomes a stream */
+    int64_t retry_ms;         /* when to come back to a stream that we closed */
+    const LogSink *log;       /* may be NULL */
 } McpHttpConfig;
 
 /* Which of the paths it came to. */

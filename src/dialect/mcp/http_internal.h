@@ -27,6 +27,7 @@
 typedef struct McpHttpSeat McpHttpSeat;
 typedef struct McpHttpSession McpHttpSession;
 typedef struct McpHttpStream McpHttpStream;
+typedef struct McpHttpShare McpHttpShare;
 
 /* ---- http_store.c ---- */
 
@@ -90,6 +91,7 @@ struct McpHttp {
     McpLink beats;  /* streams, by when their next comment is due */
     McpLink uses;   /* sessions, by when they were used last */
     Map sessions;   /* id → McpHttpSession */
+    Map shares;     /* bytes of a pointer to an asker → McpHttpShare */
     size_t n_streams;
     McpLink spares; /* streams that are not in use, so that steady traffic allocates nothing */
     size_t n_spares;
@@ -105,6 +107,7 @@ struct McpHttpSeat {
     bool is_wide;             /* takes as many requests at once as a session may have open */
     void *asker;              /* a session holds it; else it is the stream's */
     McpHttpSession *session;  /* NULL: serves one POST, statelessly */
+    int64_t retry_ms;         /* not 0: no session now, but then */
     bool is_busy;             /* a message is being read, */
     McpHttpStream *receiving; /* of this stream; NULL again once it is over */
     McpAbout about;           /* what is being written */
@@ -144,13 +147,22 @@ struct McpHttpSession {
     McpHttpSeat *seat;
     char id[MCP_HTTP_ID_BYTES + 1];
     bool is_old;
+    McpHttpShare *share;
     McpLink use; /* among all, by used_ms */
+    McpLink own; /* among those of its share, likewise */
     int64_t used_ms;
     McpHttpStream *get;    /* or the HTTP+SSE stream; NULL if none is open */
     uint64_t n_get_events; /* on the GET stream, the waiting ones included, */
     uint64_t n_get_sent;   /* and those that somebody heard */
     uint64_t last_number;
     McpHttpStore store;
+};
+
+/* The sessions of one asker; there is one while it has any. */
+struct McpHttpShare {
+    const void *asker;
+    size_t n;
+    McpLink sessions;
 };
 
 TW_INLINE const McpHttpWire *mcp_http_wire(const McpHttp *http)
@@ -249,8 +261,12 @@ void mcp_http_stream_beat(McpHttpStream *stream);
 
 /* ---- http_session.c ---- */
 
-/* Makes the seat a session's. 0, a negative errno; > 0: there are too many. */
+/* Makes the seat a session's. 0, a negative errno; > 0: there are too many, or if seat->retry_ms is
+ * not 0, it is too soon. */
 int mcp_http_session_open(McpHttpSeat *seat, void *asker, bool is_old);
+
+/* Refuses x, for which there is no session: 503, or 429 where it is too soon. */
+void mcp_http_session_refuse(McpHttpSeat *seat, void *x);
 
 /* The session with that id that the asker may use; NULL if there is none. */
 McpHttpSession *mcp_http_session_find(McpHttp *http, Span id, const void *asker, bool is_old);
@@ -264,7 +280,7 @@ void mcp_http_session_end(McpHttpSession *session, Span why);
 /* A message that concerns no request: sends it, or keeps it until somebody listens. */
 void mcp_http_session_tell(McpHttpSession *session, Span message);
 
-/* GET: what concerns no request; or, with Last-Event-ID, the rest of a stream. */
+/* GET: what concerns no request; or, with Last-Event-ID, the rest of a stream, or 405. */
 void mcp_http_session_listen(McpHttpSession *session, const Http1Head *head, void *x);
 
 /* Those that nobody has used for long end. */

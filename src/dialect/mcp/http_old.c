@@ -37,12 +37,13 @@ static void open_stream(McpHttp *http, const Http1Head *head, void *x, void *ask
     McpHttpSeat *seat = mcp_http_seat_take(http, true);
     McpHttpStream *stream;
 
-    if (seat == NULL || mcp_http_session_open(seat, asker, true) != 0) {
-        if (seat != NULL) {
-            mcp_http_seat_rest(seat);
-        }
-        mcp_http_refuse_x(http, x, 503, MCP_ERROR_INTERNAL,
-                          SPAN("the server has no room for this session"));
+    if (seat == NULL) {
+        mcp_http_refuse_x(http, x, 503, MCP_ERROR_INTERNAL, SPAN("the server has no memory left"));
+        return;
+    }
+    if (mcp_http_session_open(seat, asker, true) != 0) {
+        mcp_http_session_refuse(seat, x);
+        mcp_http_seat_rest(seat);
         return;
     }
     stream = mcp_http_stream_new(seat, MCP_HTTP_OLD, x, head);

@@ -1,7 +1,10 @@
 /* Legacy sessions. Each has a seat, an id that cannot be guessed, the asker that opened it, and a
  * store of events. It ends by DELETE, when nobody has used it for long, or to make room for
- * another. */
+ * another: one of the same asker, or one of an asker who has fewer. */
 #include "dialect/mcp/http_internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -9,7 +12,11 @@
 
 enum {
     SESSION_E_TOO_MANY = 1,
+    SESSION_E_TOO_SOON,
 };
+
+/* A refusal says one sentence. */
+#define SESSION_REFUSAL_BYTES ((size_t)512)
 
 /* Somebody listens, or waits for an answer, or comes back for it. */
 static bool is_in_use(const McpHttpSession *session)
@@ -27,18 +34,119 @@ static bool is_in_use(const McpHttpSession *session)
     return false;
 }
 
-/* The one that was used longest ago makes room: its client begins anew when it hears 404. */
-static bool make_room(McpHttp *http)
+/* Shares. An asker is known by its address: a session holds it, so nobody else gets that. */
+
+static Span share_key(const void *const *asker)
 {
+    return span_make((const char *)asker, sizeof(*asker));
+}
+
+/* That of the asker; a new one has no session yet. NULL: no memory. */
+static McpHttpShare *share_get(McpHttp *http, const void *asker)
+{
+    McpHttpShare *share = map_get(&http->shares, share_key(&asker));
+
+    if (share != NULL) {
+        return share;
+    }
+    share = mem_alloc_array(1, sizeof(*share));
+    if (share == NULL) {
+        return NULL;
+    }
+    share->asker = asker;
+    mcp_link_init(&share->sessions);
+    if (map_add(&http->shares, share_key(&share->asker), share) != 0) {
+        return mem_free(share);
+    }
+    return share;
+}
+
+/* One that has no session is forgotten. */
+static void share_rest(McpHttp *http, McpHttpShare *share)
+{
+    if (share->n == 0) {
+        (void)map_remove(&http->shares, share_key(&share->asker));
+        (void)mem_free(share);
+    }
+}
+
+/* The asker's own that was used longest ago; NULL: something is under way in all. */
+static McpHttpSession *oldest_own(const McpHttpShare *share)
+{
+    for (McpLink *at = share->sessions.next; at != &share->sessions; at = at->next) {
+        McpHttpSession *session = MCP_LINK_OWNER(at, McpHttpSession, own);
+
+        if (!is_in_use(session)) {
+            return session;
+        }
+    }
+    return NULL;
+}
+
+/* Of those who have more than n the one with the most: of its sessions the one that was used
+ * longest ago. NULL: something is under way in all of them. */
+static McpHttpSession *oldest_of_most(McpHttp *http, size_t n)
+{
+    McpHttpSession *found = NULL;
+
     for (McpLink *at = http->uses.next; at != &http->uses; at = at->next) {
         McpHttpSession *session = MCP_LINK_OWNER(at, McpHttpSession, use);
 
-        if (!is_in_use(session)) {
-            mcp_http_session_end(session, SPAN("the session has ended"));
-            return true;
+        if (session->share->n > n && !is_in_use(session)) {
+            n = session->share->n;
+            found = session;
         }
     }
-    return false;
+    return found;
+}
+
+/* Whether there is room for one more of the asker's. Whose session had to make it begins anew when
+ * it hears 404. */
+static bool make_room(McpHttp *http, const void *asker)
+{
+    const McpHttpShare *share = map_get(&http->shares, share_key(&asker));
+    size_t n = share == NULL ? 0 : share->n;
+    bool is_full = http->sessions.n >= http->config.max_sessions;
+    McpHttpSession *session = NULL;
+
+    if (n < http->config.max_sessions_each && !is_full) {
+        return true;
+    }
+    if (n < http->config.max_sessions_each) {
+        session = oldest_of_most(http, n);
+    }
+    if (session == NULL && share != NULL) {
+        session = oldest_own(share);
+    }
+    if (session == NULL) {
+        return false;
+    }
+    mcp_http_session_end(session, SPAN("the session has ended"));
+    return true;
+}
+
+void mcp_http_session_refuse(McpHttpSeat *seat, void *x)
+{
+    McpHttp *http = seat->http;
+    char after[24];
+    char data[48];
+    Http1Field fields[2] = {{SPAN("Content-Type"), SPAN("application/json")}};
+    Bytes body;
+
+    if (seat->retry_ms == 0) {
+        mcp_http_refuse_x(http, x, 503, MCP_ERROR_INTERNAL,
+                          SPAN("the server has no room for this session"));
+        return;
+    }
+    (void)snprintf(after, sizeof(after), "%" PRId64, (seat->retry_ms - 1) / 1000 + 1);
+    (void)snprintf(data, sizeof(data), "{\"retryAfterMs\":%" PRId64 "}", seat->retry_ms);
+    fields[1] = (Http1Field){SPAN("Retry-After"), span_from_str(after)};
+    bytes_init(&body, SESSION_REFUSAL_BYTES);
+    /* Without memory the status says the essential. */
+    (void)mcp_render_error(&body, SPAN_NULL, MCP_ERROR_RATE, SPAN("too many sessions at once"),
+                           span_from_str(data));
+    (void)mcp_http_wire(http)->respond(x, 429, fields, TW_ARRAY_SIZE(fields), bytes_span(&body));
+    bytes_deinit(&body);
 }
 
 static int make_id(McpHttp *http, char ret[MCP_HTTP_ID_BYTES + 1])
@@ -58,21 +166,14 @@ static int make_id(McpHttp *http, char ret[MCP_HTTP_ID_BYTES + 1])
     return 0;
 }
 
-int mcp_http_session_open(McpHttpSeat *seat, void *asker, bool is_old)
+/* Into the tables. 0, a negative errno. */
+static int session_new(McpHttpSeat *seat, const void *asker, McpHttpSession **ret)
 {
     McpHttp *http = seat->http;
-    McpHttpSession *session;
-    int r;
+    McpHttpShare *share = share_get(http, asker);
+    McpHttpSession *session = share == NULL ? NULL : mem_alloc_array(1, sizeof(*session));
+    int r = session == NULL ? err_raise(-ENOMEM) : make_id(http, session->id);
 
-    if (http->sessions.n >= http->config.max_sessions && !make_room(http)) {
-        return SESSION_E_TOO_MANY;
-    }
-    session = mem_alloc_array(1, sizeof(*session));
-    if (session == NULL) {
-        return err_raise(-ENOMEM);
-    }
-    *session = (McpHttpSession){.seat = seat, .is_old = is_old, .used_ms = http->now_ms};
-    r = make_id(http, session->id);
     if (r == 0) {
         r = map_add(&http->sessions, mcp_http_session_id(session), session);
         /* Two equal ids are a source of bytes that is none. */
@@ -80,10 +181,43 @@ int mcp_http_session_open(McpHttpSeat *seat, void *asker, bool is_old)
     }
     if (r != 0) {
         (void)mem_free(session);
+        if (share != NULL) {
+            share_rest(http, share);
+        }
         return err_pass(r);
     }
+    session->seat = seat;
+    session->share = share;
+    session->used_ms = http->now_ms;
+    share->n++;
     mcp_link_init(&session->use);
+    mcp_link_init(&session->own);
     mcp_link_append(&http->uses, &session->use);
+    mcp_link_append(&share->sessions, &session->own);
+    *ret = session;
+    return 0;
+}
+
+int mcp_http_session_open(McpHttpSeat *seat, void *asker, bool is_old)
+{
+    McpHttp *http = seat->http;
+    McpHttpSession *session = NULL;
+    int r;
+
+    if (http->config.owner->admit != NULL) {
+        seat->retry_ms = http->config.owner->admit(http->config.context, asker);
+    }
+    if (seat->retry_ms != 0) {
+        return SESSION_E_TOO_SOON;
+    }
+    if (!make_room(http, asker)) {
+        return SESSION_E_TOO_MANY;
+    }
+    r = session_new(seat, asker, &session);
+    if (r != 0) {
+        return err_pass(r);
+    }
+    session->is_old = is_old;
     mcp_http_store_init(&session->store, http->config.max_stored_bytes);
     http->config.owner->hold(http->config.context, asker);
     seat->asker = asker;
@@ -113,6 +247,8 @@ void mcp_http_session_use(McpHttpSession *session)
     session->used_ms = http->now_ms;
     mcp_link_remove(&session->use);
     mcp_link_append(&http->uses, &session->use);
+    mcp_link_remove(&session->own);
+    mcp_link_append(&session->share->sessions, &session->own);
 }
 
 void mcp_http_session_end(McpHttpSession *session, Span why)
@@ -122,6 +258,9 @@ void mcp_http_session_end(McpHttpSession *session, Span why)
     mcp_http_seat_close(seat, 404, why);
     (void)map_remove(&seat->http->sessions, mcp_http_session_id(session));
     mcp_link_remove(&session->use);
+    mcp_link_remove(&session->own);
+    session->share->n--;
+    share_rest(seat->http, session->share);
     mcp_http_store_deinit(&session->store);
     seat->session = NULL;
     (void)mem_free(session);
@@ -215,6 +354,19 @@ static bool replay(McpHttpSession *session, const Http1Head *head, void *x, uint
     return true;
 }
 
+/* Nothing is left of the stream of a request: it was cancelled, or its events have made room. Its
+ * client must not get the session's stream instead, which has a listener who would lose it; and 405
+ * is what clients take as the end of the matter, where they repeat the request after other
+ * statuses. */
+static void refuse_stream(McpHttpSession *session, void *x)
+{
+    Http1Field allow = {SPAN("Allow"), SPAN("GET, POST, DELETE")};
+
+    (void)mcp_http_refuse(mcp_http_wire(session->seat->http), x, 405, &allow, 1,
+                          MCP_ERROR_INVALID_REQUEST,
+                          SPAN("nothing is left of the stream that Last-Event-ID names"));
+}
+
 void mcp_http_session_listen(McpHttpSession *session, const Http1Head *head, void *x)
 {
     uint64_t number = 0;
@@ -229,10 +381,10 @@ void mcp_http_session_listen(McpHttpSession *session, const Http1Head *head, voi
             mcp_http_stream_resume(stream, x, n);
             return;
         }
-        if (replay(session, head, x, number, n)) {
-            return;
+        if (!replay(session, head, x, number, n)) {
+            refuse_stream(session, x);
         }
-        n = session->n_get_sent;
+        return;
     }
     open_get(session, head, x, n);
 }

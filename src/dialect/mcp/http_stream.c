@@ -351,6 +351,8 @@ void mcp_http_stream_refuse(McpHttpStream *stream, unsigned status, int code, Sp
 
     if (stream->is_streaming) {
         mcp_http_stream_end(stream);
+    } else if (stream->x != NULL && stream->seat->retry_ms != 0) {
+        mcp_http_session_refuse(stream->seat, take_x(stream)); /* it asked for one, too soon */
     } else if (stream->x != NULL) {
         mcp_http_refuse_x(http, take_x(stream), status, code, message);
     }

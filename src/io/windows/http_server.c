@@ -37,6 +37,11 @@ size_t io_http_server_n_connections(const IoHttpServer *server)
     return 0;
 }
 
+void io_http_server_freed(IoHttpServer *server)
+{
+    (void)server;
+}
+
 void io_http_server_stop(IoHttpServer *server, void (*stopped)(void *context))
 {
     (void)server;

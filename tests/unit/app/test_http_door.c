@@ -325,6 +325,32 @@ static void the_rate_of_a_connection_is_counted_over_its_requests(void **state)
 
 /* ---- what cannot be read ---- */
 
+static void opening_sessions_counts_against_the_rate(void **state)
+{
+    RouterLimits limits = {.rate_burst = 2, .rate_per_s = 1};
+    char fields[1024];
+    Fixture f;
+    Client flood;
+    Client other;
+
+    (void)state;
+    (void)alarm(WATCHDOG_S);
+    assert_int_equal(fixture_open(&f, (HttpDoorConfig){.limits = &limits}, NULL), 0);
+    client_open(&flood, &f);
+    client_open(&other, &f);
+    client_opens_session(&flood, "", fields);
+    client_opens_session(&flood, "", fields);
+    client_asks(&flood, "POST", "/mcp", ACCEPT, INITIALIZE("2025-11-25"));
+    client_awaits(&flood, "HTTP/1.1 429 ");
+    client_awaits(&flood, "Retry-After: 1\r\n");
+    client_awaits(&flood, "-32003");
+    assert_int_equal(http_door_figures(f.door).n_sessions, 2);
+    client_opens_session(&other, "", fields);
+    client_close(&flood);
+    client_close(&other);
+    fixture_deinit(&f);
+}
+
 static void what_is_not_json_is_refused(void **state)
 {
     Fixture f;
@@ -441,6 +467,7 @@ int main(void)
         cmocka_unit_test(who_does_not_read_is_closed_and_others_are_served),
         cmocka_unit_test(an_asker_has_its_own_places),
         cmocka_unit_test(the_rate_of_a_connection_is_counted_over_its_requests),
+        cmocka_unit_test(opening_sessions_counts_against_the_rate),
         cmocka_unit_test(what_is_not_json_is_refused),
         cmocka_unit_test(what_is_too_long_is_refused_before_it_comes),
         cmocka_unit_test(connections_leave_nothing_behind),

@@ -1,5 +1,6 @@
 #include "unit/app/http_door_rig.h"
 
+#include "support/alloc_testing.h"
 #include "support/oom_sweep.h"
 
 static void at_the_end_listeners_get_their_result_and_calls_may_finish(void **state)
@@ -190,6 +191,27 @@ static void opening_survives_want_of_memory(void **state)
     test_oom_sweep(scenario_open, NULL);
 }
 
+static void what_a_session_had_goes_back_to_the_system(void **state)
+{
+    long n = alloc_testing()->n_trims;
+    char fields[1024];
+    Fixture f;
+    Client c;
+
+    (void)state;
+    fixture_init(&f);
+    client_open(&c, &f);
+    client_opens_session(&c, "", fields);
+    client_asks(&c, "DELETE", "/mcp", fields, "");
+    client_awaits(&c, "HTTP/1.1 204 ");
+    while (alloc_testing()->n_trims == n) {
+        run_turn(&f);
+    }
+    assert_int_equal(http_door_figures(f.door).n_connections, 1);
+    client_close(&c);
+    fixture_deinit(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -200,6 +222,7 @@ int main(void)
         cmocka_unit_test(the_door_may_be_freed_by_who_is_told_of_its_end),
         cmocka_unit_test(a_door_without_clients_closes_at_once),
         cmocka_unit_test(a_door_is_freed_while_calls_run),
+        cmocka_unit_test(what_a_session_had_goes_back_to_the_system),
         cmocka_unit_test(opening_survives_want_of_memory),
     };
 

@@ -155,6 +155,60 @@ static void the_owner_may_turn_a_connection_away(void **state)
     web_assert_serves(web);
 }
 
+static bool has_trims(Web *web, const void *what, int n)
+{
+    (void)web;
+    (void)what;
+    return alloc_testing()->n_trims >= n;
+}
+
+static void what_those_who_have_gone_had_goes_back_once(void **state)
+{
+    Web *web = *state;
+    WebClient clients[3];
+    int n = (int)alloc_testing()->n_trims;
+
+    web_listen(web, "127.0.0.1:0");
+    for (size_t i = 0; i < 3; i++) {
+        web_connect(web, &clients[i]);
+        web_say(&clients[i], GET("/"));
+        web_wait_text(&clients[i], "hello");
+    }
+    /* Small things are kept for the next request. */
+    web_wait_ms(web, 2100);
+    assert_int_equal(alloc_testing()->n_trims, n);
+    for (size_t i = 0; i < 3; i++) {
+        web_hang_up(&clients[i]);
+    }
+    web_wait(web, has_trims, NULL, n + 1);
+    web_wait_ms(web, 2100);
+    assert_int_equal(alloc_testing()->n_trims, n + 1);
+    /* As it does if the owner says so. */
+    io_http_server_freed(web->server);
+    web_wait(web, has_trims, NULL, n + 2);
+}
+
+static void what_a_large_answer_was_made_of_goes_back_and_then_itself(void **state)
+{
+    Web *web = *state;
+    WebClient client;
+    int n = (int)alloc_testing()->n_trims;
+    int fd;
+
+    web->n_bytes = (size_t)18 * 1024 * 1024;
+    web_listen(web, "127.0.0.1:0");
+    fd = web_dial(web);
+    assert_int_equal(send(fd, GET("/bytes"), sizeof(GET("/bytes")) - 1, 0),
+                     (ssize_t)sizeof(GET("/bytes")) - 1);
+    web_wait(web, has_trims, NULL, n + 1);
+    assert_int_equal(web->n_close, 0);
+    web_attach(web, &client, fd);
+    web_wait(web, has_trims, NULL, n + 2);
+    assert_true(client.pump.in.n > web->n_bytes);
+    assert_int_equal(web->n_close, 0);
+    web_hang_up(&client);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, web_setup, web_teardown)
 
 int main(void)
@@ -167,6 +221,8 @@ int main(void)
         TEST(who_goes_with_much_unread_behind_its_request_is_missed),
         TEST(an_aborted_answer_does_not_look_complete),
         TEST(the_owner_may_turn_a_connection_away),
+        TEST(what_those_who_have_gone_had_goes_back_once),
+        TEST(what_a_large_answer_was_made_of_goes_back_and_then_itself),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -116,6 +116,45 @@ static void a_body_that_does_not_come_is_cut_off(void **state)
     web_hang_up(&client);
 }
 
+static void a_body_that_drips_is_cut_off_though_it_never_rests(void **state)
+{
+    Web *web = *state;
+    Drip drip = {.text = "x"};
+
+    web->limits.slow_ms = 60;
+    web_listen(web, "127.0.0.1:0");
+    web_connect(web, &drip.client);
+    web_say(&drip.client, POST "Content-Length: 1000\r\n\r\n");
+    assert_int_equal(io_timer_new(&drip.timer, web->loop, true, drip_on_timer, &drip), 0);
+    drip_on_timer(&drip);
+    web_wait_end(&drip.client);
+    assert_int_equal(web_status(&drip.client), 408);
+    assert_int_equal(web_times(&drip.client, "body"), 1);
+    assert_int_equal(web->n_requests, 0);
+    assert_int_equal(web->n_gone, 1);
+    (void)io_timer_free(drip.timer);
+    web_hang_up(&drip.client);
+}
+
+static void a_body_that_keeps_up_with_the_rate_has_its_time(void **state)
+{
+    Web *web = *state;
+    Drip drip = {.text = "x"};
+
+    /* A second for each byte of it, so that what is sent takes longer than one and is in time. */
+    web->limits.slow_ms = 1000;
+    web->limits.slow_bytes_per_s = 1;
+    web_listen(web, "127.0.0.1:0");
+    web_connect(web, &drip.client);
+    web_say(&drip.client, POST "Content-Length: 600\r\n\r\n");
+    assert_int_equal(io_timer_new(&drip.timer, web->loop, true, drip_on_timer, &drip), 0);
+    drip_on_timer(&drip);
+    web_wait_count(web, &web->n_requests, 1);
+    assert_int_equal(web->n_last_body, 600);
+    (void)io_timer_free(drip.timer);
+    web_hang_up(&drip.client);
+}
+
 static void a_connection_without_requests_is_closed_in_silence(void **state)
 {
     Web *web = *state;
@@ -196,6 +235,83 @@ static void a_client_that_never_reads_is_given_up(void **state)
     assert_int_equal(web->n_gone, 0); /* its answer was complete */
     assert_int_equal(close(fd), 0);
     web_assert_serves(web);
+}
+
+typedef struct Sip {
+    Web *web;
+    IoTimer *timer;
+    int fd;
+    int n; /* sips that had something in them */
+} Sip;
+
+/* Takes a little now and then. */
+static void sip_on_timer(void *context)
+{
+    static char mouthful[64 * 1024];
+    Sip *sip = context;
+    ssize_t n = recv(sip->fd, mouthful, sizeof(mouthful), MSG_DONTWAIT);
+
+    sip->n += n > 0;
+    io_timer_start_at(sip->timer, io_loop_now_ms(sip->web->loop) + 5);
+}
+
+static void sip_start(Sip *sip, Web *web)
+{
+    *sip = (Sip){.web = web, .fd = web_dial(web)};
+    assert_int_equal(io_timer_new(&sip->timer, web->loop, true, sip_on_timer, sip), 0);
+    sip_on_timer(sip);
+}
+
+static void sip_end(Sip *sip)
+{
+    (void)io_timer_free(sip->timer);
+    assert_int_equal(close(sip->fd), 0);
+}
+
+static void a_client_that_sips_its_answer_is_given_up(void **state)
+{
+    Web *web = *state;
+    Sip sip;
+
+    /* It takes some 13 MB a second, and all within two; that is slow here. */
+    web->limits.slow_ms = 100;
+    web->limits.slow_bytes_per_s = (size_t)1024 * 1024 * 1024;
+    web->n_bytes = (size_t)18 * 1024 * 1024;
+    web_listen(web, "127.0.0.1:0");
+    sip_start(&sip, web);
+    send_text(sip.fd, GET("/bytes"));
+    web_wait_count(web, &web->n_close, 1);
+    assert_int_equal(web->answer_result, 0);
+    assert_true(sip.n > 0);
+    assert_true((size_t)sip.n * 64 * 1024 < web->n_bytes);
+    sip_end(&sip);
+    web_assert_serves(web);
+}
+
+static void a_stream_may_be_sipped_until_it_has_ended(void **state)
+{
+    Web *web = *state;
+    Bytes *piece = NULL;
+    Sip sip;
+
+    web->limits.slow_ms = 50;
+    web->limits.slow_bytes_per_s = (size_t)1024 * 1024 * 1024;
+    web_listen(web, "127.0.0.1:0");
+    sip_start(&sip, web);
+    send_text(sip.fd, GET("/begin"));
+    web_wait_count(web, &web->n_held, 1);
+    assert_int_equal(io_http_piece_begin(web->held[0], &piece), 0);
+    assert_int_equal(bytes_reserve(piece, (size_t)18 * 1024 * 1024), 0);
+    memset(piece->data + piece->n, 'x', (size_t)18 * 1024 * 1024);
+    piece->n += (size_t)18 * 1024 * 1024;
+    assert_int_equal(io_http_piece_commit(web->held[0]), 0);
+    web_wait_ms(web, 250);
+    assert_int_equal(web->n_close, 0);
+    assert_true(io_http_pending(web->held[0]) > 0);
+    assert_int_equal(io_http_end(web->held[0]), 0);
+    web_wait_count(web, &web->n_close, 1);
+    assert_true((size_t)sip.n * 64 * 1024 < (size_t)18 * 1024 * 1024);
+    sip_end(&sip);
 }
 
 static void a_stream_that_nobody_reads_is_full_and_given_up(void **state)
@@ -308,10 +424,14 @@ int main(void)
         TEST(a_second_head_has_as_much_time_as_the_first),
         TEST(each_head_is_timed_by_itself),
         TEST(a_body_that_does_not_come_is_cut_off),
+        TEST(a_body_that_drips_is_cut_off_though_it_never_rests),
+        TEST(a_body_that_keeps_up_with_the_rate_has_its_time),
         TEST(a_connection_without_requests_is_closed_in_silence),
         TEST(neither_work_nor_an_open_stream_counts_as_idle),
         TEST(who_takes_its_answer_slowly_is_not_idle),
         TEST(a_client_that_never_reads_is_given_up),
+        TEST(a_client_that_sips_its_answer_is_given_up),
+        TEST(a_stream_may_be_sipped_until_it_has_ended),
         TEST(a_stream_that_nobody_reads_is_full_and_given_up),
         TEST(an_answer_beyond_the_limit_ends_the_connection),
         TEST(an_answer_that_cannot_be_sent_ends_the_connection),

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -147,6 +148,28 @@ static void exit_status_is_reported(void **state)
     assert_int_equal(child->n_exits, 1);
     assert_int_equal(child->how.status, 7);
     assert_int_equal(child->how.signum, 0);
+}
+
+/* Set back at the end, for the tests that follow. */
+static void a_child_may_open_as_many_as_before_its_starter_took_more(void **state)
+{
+    Child *child = *state;
+    struct rlimit before;
+    struct rlimit low;
+    struct rlimit raised;
+    char text[64];
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    low = (struct rlimit){.rlim_cur = 256, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+    io_allow_many_descriptors();
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &raised), 0);
+    assert_int_equal(raised.rlim_cur, before.rlim_max);
+    spawn_shell(child, "ulimit -Sn", IO_PROCESS_PIPES);
+    read_line(child->fds[1], text, sizeof(text));
+    assert_string_equal(text, "256");
+    assert_int_equal(io_loop_run(child->loop), 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 static void a_signal_is_reported(void **state)
@@ -767,6 +790,8 @@ int main(void)
         cmocka_unit_test(signals_have_names),
         cmocka_unit_test_setup_teardown(exit_status_is_reported, setup, teardown),
         cmocka_unit_test_setup_teardown(a_signal_is_reported, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_child_may_open_as_many_as_before_its_starter_took_more,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(the_three_wires_are_apart, setup, teardown),
         cmocka_unit_test_setup_teardown(pipes_can_be_opened_by_name, setup, teardown),
         cmocka_unit_test_setup_teardown(the_child_sees_blocking_wires_and_nothing_else_of_ours,

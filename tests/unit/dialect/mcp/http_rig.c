@@ -297,7 +297,9 @@ static int owner_random(void *context, uint8_t *ret, size_t n)
         return rig->random_fails;
     }
     memset(ret, 0xa0, n);
-    ret[n - 1] = rig->n_randoms++;
+    ret[n - 1] = (uint8_t)rig->n_randoms;
+    ret[n - 2] ^= (uint8_t)(rig->n_randoms >> 8);
+    rig->n_randoms++;
     return 0;
 }
 

@@ -56,7 +56,7 @@ struct HttpRig {
     McpHttpWire wire;
     McpHttpOwner owner;
     int64_t now_ms;
-    uint8_t n_randoms;
+    uint16_t n_randoms;
     int random_fails;
     bool breaks_next; /* the next exchange is broken from its beginning */
 

@@ -423,25 +423,37 @@ static void who_comes_back_takes_over_from_a_dead_connection(void **state)
     assert_int_equal(mcp_http_n_streams(rig->http), 0);
 }
 
-static void what_is_no_longer_there_is_answered_by_a_new_stream(void **state)
+static void who_names_a_stream_that_is_no_more_does_not_get_the_sessions(void **state)
 {
     HttpRig *rig = *state;
     char id[64];
+    HttpX *listener;
     HttpX *x;
 
-    http_rig_initialize(rig, "2025-06-18", id);
-    mcp_http_list_changed(rig->http, MCP_LIST_TOOLS);
+    http_rig_initialize(rig, "2025-11-25", id);
+    listener = get(rig, id, NULL);
+    assert_string_equal(http_rig_text(listener), PRIME("0-0"));
     x = get(rig, id, "77-3");
-    assert_true(x->status == 200 && x->is_streaming && !x->is_complete);
-    assert_begins(http_rig_text(x), "event: message\nid: 0-1\n");
-    mcp_http_list_changed(rig->http, MCP_LIST_TOOLS);
-    assert_begins(http_rig_text(x), "event: message\nid: 0-2\n");
-    /* So with a POST that was answered as JSON, or has not begun: it has no events. */
+    assert_true(x->status == 405 && x->is_complete && !x->is_streaming);
+    assert_contains(http_rig_text(x), "Last-Event-ID");
+    /* So with a POST that has not begun: it has no events. */
     x = http_rig_post(rig, id, CALL("1", "hold", "a"));
-    assert_true(get(rig, id, "3-0")->is_streaming);
+    assert_int_equal(get(rig, id, "3-0")->status, 405);
     assert_int_equal(x->status, 0);
     http_rig_finish(rig, "a");
     assert_true(x->status == 200 && !x->is_streaming);
+    /* And with one that was cancelled, whose client sees a stream end without an answer. */
+    x = http_rig_post(rig, id, CALL("2", "stephold", "b"));
+    assert_begins(http_rig_text(x), PRIME("4-0") "event: message\nid: 4-1\n");
+    (void)http_rig_post(rig, id,
+                        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":"
+                        "{\"requestId\":2}}");
+    assert_true(x->is_complete);
+    assert_int_equal(get(rig, id, "4-1")->status, 405);
+    /* The one who listens has noticed nothing. */
+    mcp_http_list_changed(rig->http, MCP_LIST_TOOLS);
+    assert_false(listener->is_complete);
+    assert_begins(http_rig_text(listener), "event: message\nid: 0-1\n");
 }
 
 static void a_response_that_was_never_begun_is_lost_with_its_connection(void **state)
@@ -457,8 +469,7 @@ static void a_response_that_was_never_begun_is_lost_with_its_connection(void **s
     http_rig_finish(rig, "a");
     assert_int_equal(mcp_http_n_calls(rig->http), 0);
     x = get(rig, id, "3-0");
-    assert_string_equal(http_rig_text(x), "");
-    assert_false(x->is_complete);
+    assert_int_equal(x->status, 405);
 }
 
 static void an_answer_that_cannot_be_kept_is_replaced(void **state)
@@ -742,7 +753,7 @@ int main(void)
         TEST(streams_of_2025_11_25_begin_with_a_priming_event),
         TEST(disconnecting_cancels_nothing_and_the_rest_can_be_fetched),
         TEST(who_comes_back_takes_over_from_a_dead_connection),
-        TEST(what_is_no_longer_there_is_answered_by_a_new_stream),
+        TEST(who_names_a_stream_that_is_no_more_does_not_get_the_sessions),
         TEST(a_response_that_was_never_begun_is_lost_with_its_connection),
         cmocka_unit_test(an_answer_that_cannot_be_kept_is_replaced),
         cmocka_unit_test(the_oldest_events_go_first),
