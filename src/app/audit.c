@@ -32,6 +32,8 @@ struct Audit {
     IoTimer *retry;
     bool is_failing;    /* the last attempt did not go well, and that was said */
     bool is_resting;    /* until the timer */
+    bool is_finishing;  /* what fails now is not tried again */
+    int error;          /* of the last attempt that failed; a negative errno */
     uint64_t n_untold;  /* lines that were lost since the last one that was not */
     uint64_t n_dropped; /* all of them */
 };
@@ -40,6 +42,10 @@ struct Audit {
 
 static void audit_fail(Audit *audit, int r, const char *action)
 {
+    audit->error = r;
+    if (audit->is_finishing) {
+        return;
+    }
     if (!audit->is_failing) {
         logsink_write(audit->log, LOGSINK_LEVEL_WARN, "audit",
                       "cannot %s %s: %s; calls go on, and are written down later if that does not "
@@ -242,15 +248,44 @@ int audit_new(Audit **ret, const AuditConfig *config)
     return 0;
 }
 
-/* The last attempt, and the only line about those that were lost after all others. */
-static void audit_end(Audit *audit)
+/* Gives up what waits. Once said, the number covers also those that no line could tell of. */
+static void audit_lose(Audit *audit)
 {
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < audit->waiting.n; i++) {
+        n += audit->waiting.data[i] == '\n' ? 1 : 0;
+    }
+    bytes_clear(&audit->waiting);
+    audit->n_dropped += n;
+    n += audit->n_untold;
+    audit->n_untold = 0;
+    if (n > 0) {
+        logsink_write(audit->log, LOGSINK_LEVEL_WARN, "audit",
+                      "%llu lines about calls are lost: cannot write %s: %s", (unsigned long long)n,
+                      audit->path, io_error_text(-audit->error));
+    }
+}
+
+void audit_finish(Audit *audit)
+{
+    audit->is_finishing = true;
     audit->is_resting = false;
     audit_flush(audit);
-    if (audit->n_untold > 0 && audit->waiting.n == 0 &&
-        audit_line_write_dropped(&audit->waiting, clock_now_ms(), audit->n_untold) == 0) {
-        audit_flush(audit);
+    /* The only line about those that were lost after all others; it is no call's, and so not
+     * counted if it is lost itself. */
+    if (audit->n_untold > 0 && audit->waiting.n == 0) {
+        int r = audit_line_write_dropped(&audit->waiting, clock_now_ms(), audit->n_untold);
+
+        if (r != 0) {
+            audit->error = err_fold(r);
+        } else {
+            audit_flush(audit);
+            audit->n_untold = audit->waiting.n == 0 ? 0 : audit->n_untold;
+            bytes_clear(&audit->waiting);
+        }
     }
+    audit_lose(audit);
 }
 
 Audit *audit_free(Audit *audit)
@@ -259,7 +294,7 @@ Audit *audit_free(Audit *audit)
         return NULL;
     }
     if (audit->retry != NULL) {
-        audit_end(audit);
+        audit_finish(audit);
     }
     append_file_close(&audit->file);
     audit->flusher = io_before_wait_free(audit->flusher);
@@ -274,6 +309,7 @@ void audit_reopen(Audit *audit)
 {
     audit_flush(audit);
     append_file_close(&audit->file);
+    audit->is_resting = false; /* another file may take what this one did not */
 }
 
 uint64_t audit_n_dropped(const Audit *audit)

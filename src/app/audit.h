@@ -12,7 +12,7 @@
  * Lines wait in memory and are written once a turn of the loop, whole. A file that is longer than
  * max_bytes is moved aside (FILE.1 … FILE.keep). A disk that is full, or a file that cannot be
  * written, is logged once; lines then wait for a better time, LIMIT_AUDIT_WAITING_BYTES of them,
- * and nothing else does. Thread: loop.
+ * and nothing else does. What still waits at the end is lost, counted, and logged. Thread: loop.
  */
 #pragma once
 
@@ -51,7 +51,11 @@ typedef struct AuditEnd {
  * failure: see above. 0, -ENOMEM, another negative errno. Gives *ret. */
 int audit_new(Audit **ret, const AuditConfig *config);
 
-/* Writes what waits first. */
+/* No call follows: tries once more to write what waits; what cannot be written is lost. The number
+ * of lost lines is final then. May come twice. */
+void audit_finish(Audit *audit);
+
+/* Finishes first. */
 Audit *audit_free(Audit *audit);
 
 /* A call begins: keeps what its line will say of its arguments (Call.asked_text). */
@@ -63,7 +67,8 @@ void audit_ended(Audit *audit, const Call *call, const CallResult *result, const
 /* Now, what waits. */
 void audit_flush(Audit *audit);
 
-/* The file may have been moved by others: the next line opens it again by its name. */
+/* The file may have been moved by others: the next line opens it again by its name. What waits is
+ * tried in it once more, and at once. */
 void audit_reopen(Audit *audit);
 
 /* Lines that were lost since the start. */

@@ -3,6 +3,7 @@
  *
  *     OPEN --end of input, shutdown--> DRAINING --no call left, or drain_ms over--> CLOSING
  *     CLOSING --output written--> CLOSED            any --stream or session failed--> CLOSED
+ *     DRAINING --the client has gone--> CLOSED      a socket tells, see door_has_gone
  */
 #include "app/mcp_door.h"
 
@@ -13,6 +14,7 @@
 #include "base/limits.h"
 #include "base/random.h"
 #include "frame/ndjson.h"
+#include "io/descriptor_look.h"
 #include "io/stream.h"
 
 typedef enum McpDoorState {
@@ -30,7 +32,8 @@ typedef enum McpDoorState {
  * calls run and the client is silent, it is told this often. */
 #define MCP_DOOR_TICK_MS 30000
 
-/* While nothing is read, the end of input is not met: it is looked for this often. */
+/* While nothing is read, neither the end of input nor that of the client is met: they are looked
+ * for this often. */
 #define MCP_DOOR_LOOK_MS 1000
 
 struct McpDoor {
@@ -38,6 +41,7 @@ struct McpDoor {
     Router *router;
     McpServer *session;
     IoStream *stream;
+    int socket_fd;        /* the stream's; -1: input and output are two descriptors */
     IoTimer *timer;       /* end of the drain, deadlines of the session's questions */
     IoBeforeWait *settle; /* flushes answers that came outside input, and notices the end */
     NdjsonReader reader;
@@ -169,6 +173,14 @@ static void door_settle(McpDoor *door)
     }
 }
 
+/* After the end of input: has the client closed the whole socket, so that nobody waits for the
+ * answers? Of two pipes the one that ended says nothing about the other. */
+static bool door_has_gone(const McpDoor *door)
+{
+    return door->state == MCP_DOOR_DRAINING && door->input_ended && door->socket_fd >= 0 &&
+           io_fd_has_gone(door->socket_fd);
+}
+
 static void door_begin_drain(McpDoor *door)
 {
     if (door->state != MCP_DOOR_OPEN) {
@@ -282,6 +294,9 @@ static void door_on_end(void *context)
 
     door->input_ended = true;
     door_on_input(door);
+    if (door_has_gone(door)) {
+        door_close(door, 0);
+    }
 }
 
 static void door_on_failed(void *context, int r)
@@ -372,7 +387,9 @@ static void door_on_timer(void *context)
     if (now_ms >= door->idle_ms) {
         door_trim(door, now_ms);
     }
-    if (door->state != MCP_DOOR_OPEN && now_ms >= door->drain_end_ms) {
+    if (door_has_gone(door)) {
+        door_close(door, 0);
+    } else if (door->state != MCP_DOOR_OPEN && now_ms >= door->drain_end_ms) {
         door_end_drain(door);
     } else if (door->paused && now_ms - door->last_written_ms >= door->drain_ms &&
                io_stream_has_hung_up(door->stream)) {
@@ -390,7 +407,7 @@ static int64_t door_next_deadline(const McpDoor *door)
 
         due_ms = tick_ms < due_ms ? tick_ms : due_ms;
     }
-    if (door->paused) {
+    if (door->paused || (door->input_ended && door->socket_fd >= 0)) {
         int64_t look_ms = io_loop_now_ms(door->loop) + MCP_DOOR_LOOK_MS;
 
         due_ms = look_ms < due_ms ? look_ms : due_ms;
@@ -535,8 +552,13 @@ static int door_init(McpDoor *door, const McpDoorConfig *config)
     if (r != 0) {
         return err_pass(r);
     }
-    return err_pass(io_stream_new(&door->stream, door->loop, config->in_fd, config->out_fd,
-                                  &door_stream_ops, door));
+    r = io_stream_new(&door->stream, door->loop, config->in_fd, config->out_fd, &door_stream_ops,
+                      door);
+    if (r != 0) {
+        return err_pass(r);
+    }
+    door->socket_fd = config->in_fd == config->out_fd ? config->in_fd : -1;
+    return 0;
 }
 
 int mcp_door_new(McpDoor **ret, const McpDoorConfig *config)
@@ -550,6 +572,7 @@ int mcp_door_new(McpDoor **ret, const McpDoorConfig *config)
     *door = (McpDoor){
         .loop = config->loop,
         .router = config->router,
+        .socket_fd = -1,
         .reader = NDJSON_READER_NULL,
         .writer = NDJSON_WRITER_NULL,
         .listener = {.changed = door_on_changed, .updated = door_on_updated},

@@ -2,7 +2,9 @@
  *
  * Joins io/stream, frame/ndjson, dialect/mcp and the router. Stops reading while the client does
  * not read its answers. When input ends, or on mcp_door_shutdown, calls in flight get drain_ms to
- * finish, are cancelled then, and `closed` is called once everything is written or cannot be.
+ * finish, are cancelled then, and `closed` is called once everything is written or cannot be. A
+ * client on a socket that has closed all of it, not only its sending side, waits for nothing: its
+ * calls are cancelled at once.
  * Thread: loop.
  */
 #pragma once

@@ -26,6 +26,7 @@ const WatchBound watch_bounds[WATCH_N_BOUNDS] = {
 struct Watch {
     RouterWatch hooks;
     Audit *audit;
+    uint64_t n_audit_dropped;          /* by the records before this one */
     uint64_t (*now_ns)(void *context); /* NULL: the clock */
     void *clock_context;
     uint64_t began_ns;
@@ -260,12 +261,22 @@ const RouterWatch *watch_hooks(const Watch *watch)
 
 void watch_set_audit(Watch *watch, Audit *audit)
 {
+    if (watch->audit != NULL && watch->audit != audit) {
+        /* Before it is counted: what waits in it may be lost only now. */
+        audit_finish(watch->audit);
+        watch->n_audit_dropped += audit_n_dropped(watch->audit);
+    }
     watch->audit = audit;
 }
 
 const Audit *watch_audit(const Watch *watch)
 {
     return watch->audit;
+}
+
+uint64_t watch_n_audit_dropped(const Watch *watch)
+{
+    return watch->n_audit_dropped + (watch->audit != NULL ? audit_n_dropped(watch->audit) : 0);
 }
 
 void watch_set_clock(Watch *watch, uint64_t (*now_ns)(void *context), void *context)

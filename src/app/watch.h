@@ -81,7 +81,8 @@ Watch *watch_free(Watch *watch);
 /* For router_set_watch; lives as long as the watch. */
 const RouterWatch *watch_hooks(const Watch *watch);
 
-/* Borrowed until it is replaced; NULL: no record is kept. */
+/* Borrowed until it is replaced, and finished then (audit_finish); NULL: no record is kept. The
+ * count of lost lines goes on from one to the next. */
 void watch_set_audit(Watch *watch, Audit *audit);
 
 /* In place of clock_monotonic_ns, for tests. */

@@ -16,3 +16,6 @@ extern const WatchBound watch_bounds[WATCH_N_BOUNDS];
 
 /* The record of calls that it tells; NULL: none. */
 const Audit *watch_audit(const Watch *watch);
+
+/* Lines that it has lost, and those before it. */
+uint64_t watch_n_audit_dropped(const Watch *watch);

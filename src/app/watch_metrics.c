@@ -212,7 +212,7 @@ int watch_write_metrics(Watch *watch, const Router *router, const HttpDoorFigure
     if (watch_audit(watch) != NULL) {
         metrics_single(&m, "toolwire_audit_dropped_total", "counter",
                        "Lines of the record of calls that were lost.",
-                       audit_n_dropped(watch_audit(watch)));
+                       watch_n_audit_dropped(watch));
     }
     return m.r;
 }

@@ -40,8 +40,14 @@ mkdir "seat.$1"
 for _ in $(seq 1 1200); do [ -d seat.1 ] && [ -d seat.2 ] && echo met && exit; sleep 0.05; done
 echo alone
 END
+cat >long <<'END'
+echo "$$" >long.new
+mv long.new long.pid
+exec sleep 1000
+END
 cat >tools.json <<END
-[{"name": "parent", "description": "d", "input_schema": {"type": "object"}, "command": ["bash", "$dir/parent"]},
+[{"name": "long", "description": "d", "input_schema": {"type": "object"}, "command": ["bash", "$dir/long"], "cwd": "."},
+ {"name": "parent", "description": "d", "input_schema": {"type": "object"}, "command": ["bash", "$dir/parent"]},
  {"name": "meet_1", "description": "d", "input_schema": {"type": "object"}, "command": ["bash", "$dir/meet", "1"], "cwd": "."},
  {"name": "meet_2", "description": "d", "input_schema": {"type": "object"}, "command": ["bash", "$dir/meet", "2"], "cwd": "."}]
 END
@@ -97,7 +103,7 @@ expect 2 'toolwire tools: --state is for a hub, and excludes --server and --sock
 [ -e run/toolwire ] && wrong 'looking for a hub made something' || ok
 
 # With one.
-up --state state --tools tools.json --diagnostics --max-request-bytes 32MiB --max-response-bytes 64MiB
+up --state state --tools tools.json --diagnostics --audit calls --drain-ms 10m --max-request-bytes 32MiB --max-response-bytes 64MiB
 socket=$(echo run/toolwire/hub-*.sock)
 [ "$(stat -c %a "$socket")" = 600 ] && ok || wrong "mode of $socket"
 [[ $said == *"${socket##*/}"* ]] && ok || wrong "the socket is not told: $said"
@@ -149,10 +155,32 @@ end_front 3 0 ''
 front 4 --state state
 call 1 sleep '{"ms":300}' >&14
 call 2 parent '{}' >&14
-IFS= read -r line <&24 # the second: the first runs
+IFS= read -r first <&24 # mostly the second, while the first runs
 kill -TERM "${fronts[4]}"
-IFS= read -r line <&24 && [[ $line == *'slept 300 ms'* ]] && ok || wrong "after TERM: $line"
+IFS= read -r line <&24 && [[ $first$line == *'slept 300 ms'* && $first$line == *"$hub"* ]] && ok || wrong "after TERM: $first $line"
 end_front 4 0 ''
+
+# Who is killed takes the call back that runs for it, long before the hub would end it by itself.
+wait_for() { for _ in $(seq 1 400); do "$@" && return; sleep 0.05; done; return 1; }
+# cancelled N NAME: the command has ended, and the record has N such calls.
+has_ended() { ! kill -0 "$(cat long.pid)" 2>/dev/null; }
+has_cancelled() { [ "$(grep -c '"target":"long","outcome":"cancelled"' calls)" = "$1" ]; }
+cancelled() {
+    wait_for has_ended && wait_for has_cancelled "$1" && ok || wrong "$2 was killed, and its call goes on: $(grep long calls)"
+    rm long.pid
+}
+front 6 --state state
+call 1 long '{}' >&16
+wait_for test -e long.pid || wrong 'front 6: the command does not begin'
+kill -9 "${fronts[6]}"
+end_front 6 137 ''
+cancelled 1 'a front'
+"$toolwire" call long --state state >out 2>&1 </dev/null &
+asker=$!
+wait_for test -e long.pid || wrong "call: the command does not begin: $(cat out)"
+kill -9 "$asker"
+wait "$asker" 2>/dev/null || true
+cancelled 2 call
 
 # What is asked for by an option is served alone; the hub has no toolkit.
 for options in --alone '--drain-ms 5s' "--templates $dir/tmp"; do

@@ -424,7 +424,98 @@ static void a_full_disk_is_said_once_and_calls_go_on(void **state)
     assert_non_null(strstr(f.logged, "/dev/full"));
     assert_int_equal(audit_n_dropped(f.audit), 0);
     unmake(&f);
+    assert_int_equal(f.n_logged, 2); /* what is lost with it */
+    place_remove(&f);
+}
+
+/* The counter as the page of figures says it. */
+static int told_dropped(Fixture *f)
+{
+    static const char name[] = "\ntoolwire_audit_dropped_total ";
+    const char *at;
+    Bytes page;
+    int n;
+
+    bytes_init(&page, SIZE_MAX);
+    assert_int_equal(watch_write_metrics(f->watch, hub_router(f->hub), NULL, &page), 0);
+    assert_int_equal(bytes_append(&page, "", 1), 0);
+    at = strstr(page.data, name);
+    n = at == NULL ? -1 : (int)strtol(at + strlen(name), NULL, 10);
+    bytes_deinit(&page);
+    return n;
+}
+
+static void what_waits_when_the_record_ends_is_counted_and_said(void **state)
+{
+    Audit *next = NULL;
+    Fixture f;
+
+    (void)state;
+    place_make(&f);
+    assert_int_equal(make(&f, "/dev/full", 0, 0, false), 0);
+    for (size_t i = 0; i < 5; i++) {
+        run(&f, "quick");
+    }
+    turn(&f, 0);
+    assert_int_equal(told_dropped(&f), 0);
+    assert_int_equal(audit_new(&next, &(AuditConfig){.loop = hub_loop(f.hub), .path = f.path}), 0);
+    watch_set_audit(f.watch, next);
+    assert_int_equal(told_dropped(&f), 5);
+    assert_int_equal(f.n_logged, 2);
+    assert_non_null(strstr(f.logged, "5 lines about calls are lost: cannot write /dev/full: "));
+    (void)audit_free(f.audit); /* and says nothing more */
+    f.audit = next;
+    assert_int_equal(f.n_logged, 2);
+    run(&f, "quick");
+    turn(&f, 0);
+    assert_int_equal(count(&f, 0, "\n"), 1);
+    assert_int_equal(told_dropped(&f), 5);
+    unmake(&f);
+    place_remove(&f);
+}
+
+/* Nothing was written or said before the end. */
+static void a_file_that_fails_first_at_the_end_is_said_once(void **state)
+{
+    Fixture f;
+
+    (void)state;
+    place_make(&f);
+    assert_int_equal(make(&f, "/dev/full", 0, 0, false), 0);
+    run(&f, "quick");
+    run(&f, "nothing");
+    watch_set_audit(f.watch, NULL);
+    assert_int_equal(audit_n_dropped(f.audit), 2);
+    unmake(&f);
     assert_int_equal(f.n_logged, 1);
+    assert_non_null(strstr(f.logged, "2 lines about calls are lost"));
+    place_remove(&f);
+}
+
+/* Whoever says that the file is another one need not wait until it would be tried again. */
+static void what_waits_goes_to_the_file_that_is_opened_anew(void **state)
+{
+    Fixture f;
+
+    (void)state;
+    place_make(&f);
+    assert_int_equal(symlink("/dev/full", f.path), 0);
+    assert_int_equal(make(&f, f.path, 0, 0, false), 0);
+    close_audit(&f);
+    assert_int_equal(audit_new(&f.audit, &(AuditConfig){.loop = hub_loop(f.hub),
+                                                        .path = f.path,
+                                                        .retry_ms = 600000,
+                                                        .log = &f.log}),
+                     0);
+    watch_set_audit(f.watch, f.audit);
+    run(&f, "quick");
+    turn(&f, 0);
+    assert_int_equal(unlink(f.path), 0);
+    audit_reopen(f.audit);
+    turn(&f, 0);
+    assert_int_equal(count(&f, 0, "\n"), 1);
+    assert_int_equal(audit_n_dropped(f.audit), 0);
+    unmake(&f);
     place_remove(&f);
 }
 
@@ -596,6 +687,9 @@ int main(void)
         cmocka_unit_test(a_long_file_is_moved_aside_between_lines),
         cmocka_unit_test(a_line_longer_than_a_file_may_be_is_alone_in_one),
         cmocka_unit_test(a_full_disk_is_said_once_and_calls_go_on),
+        cmocka_unit_test(what_waits_when_the_record_ends_is_counted_and_said),
+        cmocka_unit_test(a_file_that_fails_first_at_the_end_is_said_once),
+        cmocka_unit_test(what_waits_goes_to_the_file_that_is_opened_anew),
         cmocka_unit_test(lines_wait_for_a_file_that_can_be_written_again),
         cmocka_unit_test(what_finds_no_room_is_counted_and_told_in_the_next_line),
         cmocka_unit_test(what_cannot_be_moved_aside_is_kept_and_no_line_comes_twice),

@@ -168,6 +168,7 @@ static void rig_run(Rig *rig, bool (*is_done)(Rig *rig))
     IoTimer *timer = NULL;
 
     rig->is_done = is_done;
+    rig->n_same = 0;
     assert_int_equal(io_timer_new(&timer, rig->loop, false, turn, rig->loop), 0);
     for (;;) {
         rig_on_turn(rig);

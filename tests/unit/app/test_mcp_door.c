@@ -187,6 +187,124 @@ static void the_drain_is_bounded(void **state)
     fixture_deinit(&f);
 }
 
+/* Counts the calls that were taken back. */
+typedef struct Taken {
+    RouterWatch watch;
+    size_t n_ended;
+    size_t n_taken;
+} Taken;
+
+static void taken_began(void *context, Call *call)
+{
+    (void)context;
+    (void)call;
+}
+
+static void taken_ended(void *context, const Call *call, const CallResult *result)
+{
+    Taken *taken = context;
+
+    (void)call;
+    taken->n_ended++;
+    taken->n_taken += result == NULL ? 1 : 0;
+}
+
+static void taken_watch(Taken *taken, Router *router)
+{
+    *taken = (Taken){.watch = {.began = taken_began, .ended = taken_ended, .context = taken}};
+    router_set_watch(router, &taken->watch);
+}
+
+/* The time that the drain has is longer than the test may take. */
+static void a_client_that_closes_its_socket_takes_its_calls_back(void **state)
+{
+    Taken taken;
+    Fixture f;
+
+    (void)state;
+    (void)alarm(WATCHDOG_S);
+    assert_int_equal(fixture_init(&f, NULL, 600000), 0);
+    taken_watch(&taken, hub_router(f.hub));
+    client_sends(&f, CALL("1", "sleep", "{\"ms\":600000}"));
+    assert_int_equal(close(f.client), 0);
+    f.client = -1;
+    assert_int_equal(io_loop_run(hub_loop(f.hub)), 0);
+    assert_int_equal(f.n_closed, 1);
+    assert_int_equal(f.closed_r, 0);
+    assert_int_equal(taken.n_taken, 1);
+    fixture_deinit(&f);
+    (void)alarm(0);
+}
+
+static void close_client(void *context)
+{
+    Fixture *f = context;
+
+    assert_int_equal(f->n_closed, 0);
+    assert_int_equal(close(f->client), 0);
+    f->client = -1;
+}
+
+/* Nothing is read any more when it goes. */
+static void a_client_that_goes_after_its_input_ended_takes_its_calls_back(void **state)
+{
+    IoTimer *timer = NULL;
+    Taken taken;
+    Fixture f;
+
+    (void)state;
+    (void)alarm(WATCHDOG_S);
+    assert_int_equal(fixture_init(&f, NULL, 600000), 0);
+    taken_watch(&taken, hub_router(f.hub));
+    assert_int_equal(io_timer_new(&timer, hub_loop(f.hub), false, close_client, &f), 0);
+    client_sends(&f, CALL("1", "sleep", "{\"ms\":600000}"));
+    assert_int_equal(shutdown(f.client, SHUT_WR), 0);
+    io_timer_start_at(timer, io_loop_now_ms(hub_loop(f.hub)) + 20);
+    assert_int_equal(io_loop_run(hub_loop(f.hub)), 0);
+    assert_int_equal(f.n_closed, 1);
+    assert_int_equal(taken.n_taken, 1);
+    timer = io_timer_free(timer);
+    fixture_deinit(&f);
+    (void)alarm(0);
+}
+
+/* A client may hand a process two sockets, as some do in place of pipes: when the one is closed the
+ * answers still go to the other. */
+static void input_that_is_closed_says_nothing_about_another_output(void **state)
+{
+    Taken taken;
+    Fixture f;
+    int in[2];
+    int out[2];
+
+    (void)state;
+    assert_int_equal(fixture_init(&f, NULL, 0), 0);
+    f.door = mcp_door_free(f.door);
+    assert_int_equal(close(f.client), 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in), 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, out), 0);
+    assert_int_equal(mcp_door_new(&f.door, &(McpDoorConfig){.loop = hub_loop(f.hub),
+                                                            .router = hub_router(f.hub),
+                                                            .identity = &identity,
+                                                            .sealer = hub_sealer(f.hub),
+                                                            .in_fd = in[1],
+                                                            .out_fd = out[1],
+                                                            .closed = on_closed,
+                                                            .context = &f}),
+                     0);
+    taken_watch(&taken, hub_router(f.hub));
+    f.client = in[0];
+    client_sends(&f, CALL("1", "sleep", "{\"ms\":20}"));
+    assert_int_equal(close(in[0]), 0);
+    f.client = out[0];
+    assert_int_equal(io_loop_run(hub_loop(f.hub)), 0);
+    assert_int_equal(f.n_closed, 1);
+    assert_int_equal(taken.n_ended, 1);
+    assert_int_equal(taken.n_taken, 0);
+    assert_non_null(strstr(client_reads(&f), "slept 20 ms"));
+    fixture_deinit(&f);
+}
+
 static void a_shutdown_refuses_new_requests_and_lets_the_old_end(void **state)
 {
     const char *got;
@@ -580,6 +698,9 @@ int main(void)
         cmocka_unit_test(end_of_input_closes_after_the_answers),
         cmocka_unit_test(a_call_says_who_asks),
         cmocka_unit_test(the_drain_is_bounded),
+        cmocka_unit_test(a_client_that_closes_its_socket_takes_its_calls_back),
+        cmocka_unit_test(a_client_that_goes_after_its_input_ended_takes_its_calls_back),
+        cmocka_unit_test(input_that_is_closed_says_nothing_about_another_output),
         cmocka_unit_test(a_shutdown_refuses_new_requests_and_lets_the_old_end),
         cmocka_unit_test(a_door_is_freed_while_calls_run),
         cmocka_unit_test(a_door_knows_when_it_is_ending),

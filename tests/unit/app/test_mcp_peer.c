@@ -394,6 +394,47 @@ static void socket_is_a_server_too(void **state)
     (void)rmdir(folder);
 }
 
+/* Whose a socket is says who listens: here for a moment a stranger, who needs nothing else. */
+static void a_socket_of_another_user_is_not_used_where_it_must_be_ours(void **state)
+{
+    enum {
+        STRANGER = 65533
+    };
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char folder[] = "/tmp/tw-peer-XXXXXX";
+    Diag diag = DIAG_NULL;
+    char wanted[200];
+    Run run;
+    int listener;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s/s", folder);
+    listener = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_int_equal(bind(listener, (const struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(listen(listener, 4), 0);
+    run_init(&run, NULL);
+    run.config.socket_path = address.sun_path;
+    run.config.is_own = true;
+    run_start(&run);
+    run.peer = mcp_peer_free(run.peer);
+    if (geteuid() == 0) {
+        assert_int_equal(seteuid(STRANGER), 0);
+        assert_int_equal(listen(listener, 4), 0);
+        assert_int_equal(seteuid(0), 0);
+        assert_int_equal(mcp_peer_new(&run.peer, &run.config, &diag), MCP_PEER_E_CANNOT_START);
+        (void)snprintf(wanted, sizeof(wanted), "%s is served by another user", address.sun_path);
+        assert_string_equal(diag.message, wanted);
+        run.config.is_own = false;
+        run_start(&run);
+        run.peer = mcp_peer_free(run.peer);
+    }
+    run.loop = io_loop_free(run.loop);
+    (void)close(listener);
+    (void)unlink(address.sun_path);
+    (void)rmdir(folder);
+}
+
 static void socket_that_is_not_there_is_explained(void **state)
 {
     char long_path[200];
@@ -465,6 +506,7 @@ int main(void)
         cmocka_unit_test(cancelled_request_ends_in_the_next_turn),
         cmocka_unit_test(freeing_ends_everything_at_once),
         cmocka_unit_test(socket_is_a_server_too),
+        cmocka_unit_test(a_socket_of_another_user_is_not_used_where_it_must_be_ours),
         cmocka_unit_test(socket_that_is_not_there_is_explained),
         cmocka_unit_test(every_failing_allocation_is_survived),
     };
