@@ -269,6 +269,31 @@ int config_replace(char **string, const char *value)
     return 0;
 }
 
+/* The first that exists; NULL: none. */
+static const char *config_look(char user_path[CONFIG_PATH_MAX])
+{
+    if (io_place_exists("toolwire.json")) {
+        return "./toolwire.json";
+    }
+    return config_user_path(user_path, CONFIG_PATH_MAX) && io_place_exists(user_path) ? user_path
+                                                                                      : NULL;
+}
+
+int config_find(char **ret, const char *path)
+{
+    char user_path[CONFIG_PATH_MAX];
+
+    path = path != NULL ? path : config_look(user_path);
+    if (path == NULL) {
+        *ret = NULL;
+        return 0;
+    }
+    if (strncmp(path, "./", 2) == 0) {
+        path += 2;
+    }
+    return err_pass(io_place_absolute(ret, path));
+}
+
 int config_load(Config *ret, const char *path, Diag *reterr_diag)
 {
     char user_path[CONFIG_PATH_MAX];
@@ -276,14 +301,9 @@ int config_load(Config *ret, const char *path, Diag *reterr_diag)
     int r;
 
     *ret = CONFIG_NULL;
+    path = path != NULL ? path : config_look(user_path);
     if (path == NULL) {
-        if (io_place_exists("toolwire.json")) {
-            path = "./toolwire.json";
-        } else if (config_user_path(user_path, sizeof(user_path)) && io_place_exists(user_path)) {
-            path = user_path;
-        } else {
-            return 0;
-        }
+        return 0;
     }
     bytes_init(&text, CONFIG_MAX_BYTES);
     r = io_file_read(&text, path);

@@ -104,6 +104,11 @@ typedef struct Config {
 
 #define CONFIG_NULL ((Config){.path = NULL})
 
+/* Which file config_load reads when it is given this path (or NULL): its absolute path, and NULL if
+ * there is none. Who reads it again later gives config_load that path, so that a file that went is
+ * not taken for none. Gives *ret (mem_free). 0, -ENOMEM, another negative errno. */
+int config_find(char **ret, const char *path);
+
 /* Reads the file at path, or, if path is NULL, the first that exists of ./toolwire.json and
  * $XDG_CONFIG_HOME/toolwire/config.json (~/.config without it); none is no error. 0, -ENOMEM, or an
  * outcome above. *ret is CONFIG_NULL on failure. */

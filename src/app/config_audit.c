@@ -14,6 +14,19 @@ static int config_read_audit_arguments(const ConfigReader *reader, JsonValue val
     return 0;
 }
 
+static int config_read_audit_file(const ConfigReader *reader, JsonValue value)
+{
+    char **file = &reader->config->audit.file;
+    int r;
+
+    /* A path from the folder of the configuration would be that folder. */
+    r = config_read_string(reader, value, file);
+    if (r == 0 && (*file)[0] == '\0') {
+        r = diag_set(reader->diag, CONFIG_E_INVALID, "expected the path of a file");
+    }
+    return r != 0 ? r : config_read_path(reader, value, file);
+}
+
 static int config_read_audit_member(const ConfigReader *reader, const JsonIter *it)
 {
     const char *names[CONFIG_NUMBERS_MAX + 2];
@@ -34,8 +47,7 @@ static int config_read_audit_member(const ConfigReader *reader, const JsonIter *
         return config_place(reader, it->value, field, r);
     }
     if (span_equals(name, SPAN("file"))) {
-        return config_place(reader, it->value, field,
-                            config_read_path(reader, it->value, &reader->config->audit.file));
+        return config_place(reader, it->value, field, config_read_audit_file(reader, it->value));
     }
     if (span_equals(name, SPAN("arguments"))) {
         return config_place(reader, it->value, field,
@@ -49,8 +61,7 @@ int config_read_audit(const ConfigReader *reader, JsonValue audit)
     Config *config = reader->config;
 
     if (json_kind(audit) == JSON_STRING) {
-        return config_place(reader, audit, "audit",
-                            config_read_path(reader, audit, &config->audit.file));
+        return config_place(reader, audit, "audit", config_read_audit_file(reader, audit));
     }
     if (json_kind(audit) != JSON_OBJECT) {
         (void)diag_set(reader->diag, CONFIG_E_INVALID, "expected an object or a file");

@@ -14,7 +14,11 @@ static const char *const config_http_keys[] = {"address",         "path",       
                                                "allowed_origins", "token_file", "auth"};
 
 /* What the hub itself answers at. */
-static const char *const config_http_taken[] = {"/", "/healthz", "/metrics", "/sse", "/messages"};
+static const char *const config_http_taken[] = {"/",    "/healthz",  "/metrics",
+                                                "/sse", "/messages", "/favicon.ico"};
+
+/* And below: the metadata of access tokens. */
+#define CONFIG_HTTP_WELL_KNOWN "/.well-known/"
 
 #define CONFIG_UNIX "unix:"
 
@@ -67,14 +71,17 @@ static int config_read_http_path(const ConfigReader *reader, JsonValue value)
 {
     char **path = &reader->config->http.path;
     int r = config_read_string(reader, value, path);
+    bool is_taken;
 
     if (r != 0) {
         return r;
     }
+    is_taken = strncmp(*path, CONFIG_HTTP_WELL_KNOWN, strlen(CONFIG_HTTP_WELL_KNOWN)) == 0;
     for (size_t i = 0; i < TW_ARRAY_SIZE(config_http_taken); i++) {
-        if (strcmp(*path, config_http_taken[i]) == 0) {
-            return diag_set(reader->diag, CONFIG_E_INVALID, "'%s' is taken by another page", *path);
-        }
+        is_taken = is_taken || strcmp(*path, config_http_taken[i]) == 0;
+    }
+    if (is_taken) {
+        return diag_set(reader->diag, CONFIG_E_INVALID, "'%s' is taken by another page", *path);
     }
     for (const char *p = *path; *p != '\0'; p++) {
         if (*p <= ' ' || *p > '~' || *p == '?' || *p == '#') {

@@ -33,6 +33,9 @@ static const HttpDoorFigures *pages_figures(const Pages *pages, HttpDoorFigures 
         return NULL;
     }
     *storage = http_door_figures(pages->door);
+    if (pages->add_figures != NULL) {
+        pages->add_figures(pages->context, storage);
+    }
     return storage;
 }
 

@@ -26,6 +26,9 @@ typedef struct Pages {
     Watch *watch;
     Router *router;
     const HttpDoor *door; /* NULL: its figures are left out; set once the door is there */
+    /* Adds those of doors that were there before it; may be NULL. */
+    void (*add_figures)(void *context, HttpDoorFigures *figures);
+    void *context; /* of add_figures */
     const PagesPlace *places;
     size_t n_places;
 } Pages;

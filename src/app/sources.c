@@ -15,7 +15,7 @@ SourcesFile sources_look(const Sources *sources, const char *path)
     SourcesFile seen = {.n = 0};
     Bytes text;
 
-    if (path == NULL) {
+    if (path == NULL || !sources->with.reload) {
         return seen;
     }
     bytes_init(&text, TOOLS_FILE_MAX_BYTES);

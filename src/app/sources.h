@@ -42,6 +42,7 @@ typedef struct SourcesWith {
     bool diagnostics;   /* echo, sleep and fail, too */
     bool toolkit;       /* the templates and the code analyser, too */
     bool pipe_can_wait; /* a pipe that another process has is a warning */
+    bool reload;        /* sources_reload may follow: what is in tools files is remembered */
 } SourcesWith;
 
 typedef struct Sources {

@@ -24,5 +24,9 @@ int sources_add(Sources *sources, const Config *config, SourcesPart part, Diag *
 /* Lets go of it, and of its calls. */
 void sources_drop(Sources *sources, SourcesPart part);
 
+/* Could all that the configuration names be had? pipe_is_ours: the sources have the pipe of its
+ * name. Results as sources_init; nothing has changed in any case. */
+int sources_try(const Sources *sources, const Config *config, bool pipe_is_ours, Diag *reterr_diag);
+
 /* What the file holds now; of one that cannot be read, or with path NULL, nothing. */
 SourcesFile sources_look(const Sources *sources, const char *path);

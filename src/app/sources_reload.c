@@ -1,5 +1,6 @@
-/* From one configuration to the next. All parts that differ are taken out before any is put in, so
- * that a name may go over from one to another. Until that has worked the commands are only
+/* From one configuration to the next. All that it names is tried first (sources_try.c), so that a
+ * mistake in it costs nobody a call. Then all parts that differ are taken out before any is put in,
+ * so that a name may go over from one to another. Until that has worked the commands are only
  * withdrawn: their calls do not notice a reload that fails, and outlive one that does not.
  */
 #include "app/sources_internal.h"
@@ -9,7 +10,6 @@
 
 #include "base/error.h"
 #include "io/error_text.h"
-#include "providers/tools_file.h"
 
 /* ---- what differs ---- */
 
@@ -132,32 +132,6 @@ static void reload_retire(Sources *sources, ExecProvider *old)
 
 /* ---- the change ---- */
 
-static int reload_try_file(const char *path, Diag *reterr_diag)
-{
-    ToolsFile file;
-    int r;
-
-    if (path == NULL) {
-        return 0;
-    }
-    r = tools_file_load(&file, path, reterr_diag);
-    if (r == 0) {
-        tools_file_deinit(&file);
-    }
-    return r > 0 ? SOURCES_E_TOOLS : err_pass(r);
-}
-
-/* The mistakes that people make while they write are found before anything is touched. */
-static int reload_try(const bool differs[SOURCES_N_PARTS], const Config *to, Diag *reterr_diag)
-{
-    int r = differs[SOURCES_EXEC] ? reload_try_file(to->tools, reterr_diag) : 0;
-
-    if (r == 0 && differs[SOURCES_PIPE]) {
-        r = reload_try_file(to->pipe.tools, reterr_diag);
-    }
-    return r;
-}
-
 static int reload_add(Sources *sources, const Config *config, const bool which[SOURCES_N_PARTS],
                       Diag *reterr_diag)
 {
@@ -227,6 +201,7 @@ int sources_reload(Sources *sources, const Config *from, const Config *to, Diag 
 {
     Router *router = hub_router(sources->hub);
     bool differs[SOURCES_N_PARTS];
+    bool differs_at_all = false;
     int r;
 
     for (SourcesPart part = 0; part < SOURCES_N_PARTS; part++) {
@@ -235,8 +210,14 @@ int sources_reload(Sources *sources, const Config *from, const Config *to, Diag 
 
         differs[part] = (was || is) && !(was && is && reload_is_there(sources, part) &&
                                          reload_is_same(sources, from, to, part));
+        differs_at_all = differs_at_all || differs[part];
     }
-    r = reload_try(differs, to, reterr_diag);
+    if (!differs_at_all) {
+        return 0;
+    }
+    r = sources_try(sources, to,
+                    sources->addins != NULL && reload_same(from->pipe.name, to->pipe.name),
+                    reterr_diag);
     if (r != 0) {
         return r;
     }

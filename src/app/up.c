@@ -57,8 +57,35 @@ static void up_end_if_closed(Up *up)
     }
 }
 
+/* Counters only grow, whatever door they were counted at. */
+static void up_add_counters(HttpDoorFigures *sum, const HttpDoorFigures *figures)
+{
+    sum->n_requests += figures->n_requests;
+    sum->n_refused += figures->n_refused;
+    sum->bytes_in += figures->bytes_in;
+    sum->bytes_out += figures->bytes_out;
+}
+
+static void up_add_figures(void *context, HttpDoorFigures *figures)
+{
+    const Up *up = context;
+
+    up_add_counters(figures, &up->gone);
+    for (size_t i = 0; i < UP_MAX_LEAVING && up->leaving[i] != NULL; i++) {
+        HttpDoorFigures leaving = http_door_figures(up_door_http(up->leaving[i]));
+
+        up_add_counters(figures, &leaving);
+        figures->n_connections += leaving.n_connections;
+        figures->n_sessions += leaving.n_sessions;
+        figures->n_streams += leaving.n_streams;
+    }
+}
+
 static void up_forget_door(Up *up, size_t i)
 {
+    HttpDoorFigures figures = http_door_figures(up_door_http(up->leaving[i]));
+
+    up_add_counters(&up->gone, &figures);
     up->leaving[i] = up_door_free(up->leaving[i]);
     memmove(&up->leaving[i], &up->leaving[i + 1],
             (UP_MAX_LEAVING - 1 - i) * sizeof(up->leaving[0]));
@@ -260,7 +287,11 @@ static int up_start_watching(Up *up)
         return err_pass(r);
     }
     router_set_watch(hub_router(up->hub), watch_hooks(up->watch));
-    up->pages = (Pages){.watch = up->watch, .router = hub_router(up->hub), .places = up->places};
+    up->pages = (Pages){.watch = up->watch,
+                        .router = hub_router(up->hub),
+                        .add_figures = up_add_figures,
+                        .context = up,
+                        .places = up->places};
     return err_pass(up_keep_record(up, &up->config));
 }
 
@@ -324,7 +355,8 @@ void up_tell_ready(Up *up)
 static int up_start(Up *up, Diag *reterr_diag)
 {
     const UpOptions *options = up->options;
-    SourcesWith with = {.diagnostics = options->diagnostics, .toolkit = options->toolkit};
+    SourcesWith with = {
+        .diagnostics = options->diagnostics, .toolkit = options->toolkit, .reload = true};
     uint8_t random[16];
     int r = random_fill(random, sizeof(random));
 
@@ -411,6 +443,7 @@ int up_run(const UpOptions *options, Diag *reterr_diag)
     int r;
 
     io_ignore_sigpipe();
+    io_allow_many_descriptors();
     end_signals_block(); /* until somebody listens */
     r = up_serve(&up, reterr_diag);
     /* The third step kills the commands, and takes no time; cut short it would leave them. */

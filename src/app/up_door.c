@@ -292,11 +292,32 @@ static void door_on_closed(void *context)
     door->with.closed(door->with.context, door);
 }
 
-int up_door_open(UpDoor *door, const char *address, Diag *reterr_diag)
+int up_door_check(const UpDoor *door, Diag *reterr_diag)
+{
+    bool is_loopback;
+
+    if (io_http_address_check(span_from_str(door->http.address), &is_loopback, reterr_diag) != 0) {
+        return UP_DOOR_E_PLACE;
+    }
+    if (is_loopback || http_auth_is_needed(door->auth)) {
+        return 0;
+    }
+    return diag_set(reterr_diag, UP_DOOR_E_PLACE,
+                    "%s can be reached from other machines: give --token-file (in the settings "
+                    "http.token_file or http.auth), or listen on 127.0.0.1 or a Unix socket",
+                    door->http.address);
+}
+
+int up_door_open(UpDoor *door, const UpDoor *from, Diag *reterr_diag)
 {
     const UpDoorConfig *with = &door->with;
-    int r = config_replace(&door->place, address != NULL ? address : door->http.address);
+    const HttpDoor *old = from == NULL ? NULL : from->door;
+    int r = up_door_check(door, reterr_diag);
 
+    if (r != 0) {
+        return r;
+    }
+    r = config_replace(&door->place, old != NULL ? http_door_address(old) : door->http.address);
     if (r != 0) {
         return err_pass(r);
     }
@@ -306,6 +327,7 @@ int up_door_open(UpDoor *door, const char *address, Diag *reterr_diag)
                           .identity = with->identity,
                           .limits = &door->limits,
                           .address = door->place,
+                          .from = old,
                           .path = door->http.path,
                           .auth = door->auth,
                           .hosts = (const char *const *)door->http.allowed_hosts,
@@ -338,6 +360,28 @@ bool up_door_is_same(const UpDoor *door, const UpDoor *other)
 bool up_door_is_at(const UpDoor *door, const UpDoor *other)
 {
     return strcmp(door->http.address, other->http.address) == 0;
+}
+
+/* The port of an address, with its colon; NULL: it has none. */
+static const char *door_port(const char *address)
+{
+    return strncmp(address, "unix:", 5) == 0 ? NULL : strrchr(address, ':');
+}
+
+static bool door_is_everywhere(const char *address)
+{
+    return strncmp(address, "0.0.0.0:", 8) == 0 || strncmp(address, "[::]:", 5) == 0;
+}
+
+bool up_door_is_in_way(const UpDoor *door, const UpDoor *other)
+{
+    const char *wanted = door->http.address;
+    const char *taken = http_door_address(other->door);
+    const char *port = door_port(wanted);
+    const char *taken_port = door_port(taken);
+
+    return port != NULL && taken_port != NULL && strcmp(port, taken_port) == 0 &&
+           (door_is_everywhere(wanted) || door_is_everywhere(taken));
 }
 
 void up_door_shutdown(UpDoor *door)

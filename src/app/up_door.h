@@ -38,15 +38,24 @@ typedef struct UpDoorConfig {
 int up_door_new(UpDoor **ret, const UpDoorConfig *config, Diag *reterr_diag);
 UpDoor *up_door_free(UpDoor *door);
 
-/* Listens and serves, at its address or at the one given (NULL: its own), which is copied: a door
- * that takes the place of another takes its port, too. 0, a negative errno, UP_DOOR_E_PLACE. */
-int up_door_open(UpDoor *door, const char *address, Diag *reterr_diag);
+/* Would it be let to listen there: are credentials asked for where other machines can come from? 0,
+ * UP_DOOR_E_PLACE. */
+int up_door_check(const UpDoor *door, Diag *reterr_diag);
+
+/* Listens and serves, at its address, or in the place of `from` (NULL: of none), an open door that
+ * is shut next: it takes the port that this one has got, and nobody is refused in between. 0, a
+ * negative errno, UP_DOOR_E_PLACE; then `from` serves as before. */
+int up_door_open(UpDoor *door, const UpDoor *from, Diag *reterr_diag);
 
 /* Would it serve the same, at the same place, to the same? What token and key files hold counts. */
 bool up_door_is_same(const UpDoor *door, const UpDoor *other);
 
 /* Does it want the other's address? */
 bool up_door_is_at(const UpDoor *door, const UpDoor *other);
+
+/* Does it want another address that cannot be had while the other, which is open, has its own:
+ * every one of this machine, or one of them, with the same port? */
+bool up_door_is_in_way(const UpDoor *door, const UpDoor *other);
 
 /* As http_door_shutdown. */
 void up_door_shutdown(UpDoor *door);

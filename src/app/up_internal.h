@@ -48,6 +48,7 @@ typedef struct Up {
     char url[256];                   /* of the door, for the pages */
     UpDoor *door;                    /* NULL: HTTP is off */
     UpDoor *leaving[UP_MAX_LEAVING]; /* oldest first, NULL behind the last */
+    HttpDoorFigures gone;            /* of doors that were freed: what counts since the start */
     UpFront *front;                  /* NULL: fronts cannot reach it */
     UpFront *leaving_front;          /* of another state folder, or at the end */
     IoNotify *notify;

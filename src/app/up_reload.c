@@ -1,6 +1,6 @@
-/* From one configuration to the next while the hub serves. Everything that can fail comes before
- * anything is given up, but for a door that keeps its address: the old one must have let go of it
- * first. If its successor then cannot listen, the door that was is opened again.
+/* From one configuration to the next while the hub serves. Everything that can be wrong with it is
+ * found out before anything is given up. What the system may still refuse afterwards, memory and
+ * descriptors, costs only the change concerned: the log says so, and the next reload tries again.
  */
 #include "app/up_internal.h"
 
@@ -75,7 +75,7 @@ void up_unwatch_files(Up *up)
 typedef struct UpChange {
     UpDoor *next;     /* taken by whoever uses it; may be NULL */
     bool is_new;      /* it differs from the one that there is */
-    bool is_in_place; /* and wants its address */
+    bool is_in_place; /* and wants its address: it is opened when the other goes */
 } UpChange;
 
 /* Makes the next door, and opens it if its address is free of ours. */
@@ -96,34 +96,24 @@ static int change_prepare(Up *up, const Config *config, UpChange *change, Diag *
         change->next = up_door_free(change->next);
         return 0;
     }
-    if (change->next == NULL || change->is_in_place) {
+    if (change->next == NULL) {
         return 0;
     }
-    r = up_door_open(change->next, NULL, reterr_diag);
-    return r > 0 ? UP_E_PLACE : err_pass(r);
-}
-
-static void change_open_again(Up *up, const char *place, const LogSink *log)
-{
-    Diag diag = DIAG_NULL;
-    UpDoor *door = NULL;
-    int r = up_make_door(up, &up->config, &door, &diag);
-
-    r = r != 0 || door == NULL ? r : up_door_open(door, place, &diag);
-    if (r == 0) {
-        up->door = door;
-        return;
+    r = change->is_in_place ? up_door_check(change->next, reterr_diag)
+                            : up_door_open(change->next, NULL, reterr_diag);
+    if (r > 0 && !change->is_in_place && up->door != NULL &&
+        up_door_is_in_way(change->next, up->door)) {
+        r = diag_set(reterr_diag, UP_E_PLACE,
+                     "cannot listen on %s while this hub itself listens on %s: choose another "
+                     "port, or end the hub and start it anew",
+                     config->http.address, http_door_address(up_door_http(up->door)));
     }
-    (void)up_door_free(door);
-    logsink_write(log, LOGSINK_LEVEL_ERROR, "reload", "HTTP is not served any more: %s",
-                  r > 0 ? diag.message : io_error_text(-r));
+    return r > 0 ? UP_E_PLACE : err_pass(r);
 }
 
 /* The old door goes, the new one is there. */
 static void change_commit(Up *up, UpChange *change)
 {
-    const LogSink *log = up->options->log;
-    CLEANUP(mem_freep) char *place = NULL; /* with the port that it has got */
     Diag diag = DIAG_NULL;
     UpDoor *old = up->door;
     int r = 0;
@@ -132,20 +122,17 @@ static void change_commit(Up *up, UpChange *change)
         return;
     }
     if (change->is_in_place) {
-        r = config_replace(&place, http_door_address(up_door_http(old)));
+        r = up_door_open(change->next, old, &diag);
+    }
+    if (r != 0) {
+        logsink_write(up->options->log, LOGSINK_LEVEL_ERROR, "reload", "HTTP goes on as before: %s",
+                      r > 0 ? diag.message : io_error_text(-r));
+        change->next = up_door_free(change->next);
+        return;
     }
     up->door = change->next;
     change->next = NULL;
     up_leave_door(up, old);
-    if (r == 0 && change->is_in_place) {
-        r = up_door_open(up->door, place, &diag);
-    }
-    if (r != 0) {
-        logsink_write(log, LOGSINK_LEVEL_ERROR, "reload", "%s; going back to how it was",
-                      r > 0 ? diag.message : io_error_text(-r));
-        up->door = up_door_free(up->door);
-        change_open_again(up, place, log);
-    }
 }
 
 /* ---- fronts ---- */

@@ -122,14 +122,28 @@ static int up_check(const Config *config, Diag *reterr_diag)
     if (config->path != NULL && config->pipe.tools != NULL && config->pipe.name == NULL) {
         return diag_set(reterr_diag, CONFIG_E_INVALID, "--pipe-tools needs a --pipe");
     }
+    if (config->audit.file != NULL && config->audit.file[0] == '\0') {
+        return diag_set(reterr_diag, CONFIG_E_INVALID, "--audit: expected the path of a file");
+    }
     return 0;
 }
 
+/* What is done with a hub that runs. */
+typedef struct UpCommand {
+    const CliArgs *args;
+    /* The file of the settings, found once: a hub that has one never goes over to another, or to
+     * none (and so to no token), because it is missing for a while. NULL: embedded defaults. */
+    char *path;
+} UpCommand;
+
 static int up_on_load(void *context, Config *ret, Diag *reterr_diag)
 {
-    const CliArgs *args = context;
-    int r = config_load(ret, args->values[OPTION_CONFIG], reterr_diag);
+    const UpCommand *command = context;
+    const CliArgs *args = command->args;
+    int r;
 
+    *ret = CONFIG_NULL;
+    r = command->path == NULL ? 0 : config_load(ret, command->path, reterr_diag);
     if (r != 0) {
         return r;
     }
@@ -193,7 +207,8 @@ static int up_print(const CliArgs *args, const UpFacts *facts)
 /* Who does not read what is printed can still use the hub. */
 static void up_on_ready(void *context, const UpFacts *facts)
 {
-    int r = up_print(context, facts);
+    const UpCommand *command = context;
+    int r = up_print(command->args, facts);
 
     if (r != 0) {
         fprintf(stderr, "toolwire up: it serves, but cannot say so: %s\n",
@@ -203,19 +218,26 @@ static void up_on_ready(void *context, const UpFacts *facts)
 
 static int up_command_run(const CliArgs *args)
 {
+    UpCommand command = {.args = args};
     Diag diag = DIAG_NULL;
     int r = up_check_flags(args);
 
     if (r != 0) {
         return r;
     }
+    r = config_find(&command.path, args->values[OPTION_CONFIG]);
+    if (r != 0) {
+        fprintf(stderr, "toolwire up: the settings: %s\n", io_error_text(-r));
+        return CLI_EXIT_FAILED;
+    }
     r = up_run(&(UpOptions){.load = up_on_load,
                             .ready = up_on_ready,
-                            .context = (void *)(uintptr_t)args,
+                            .context = &command,
                             .diagnostics = args->values[OPTION_DIAGNOSTICS] != NULL,
                             .toolkit = args->values[OPTION_NO_TOOLKIT] == NULL,
                             .log = &args->log},
                &diag);
+    mem_free(command.path);
     if (r == 0) {
         return CLI_EXIT_DONE;
     }

@@ -50,7 +50,19 @@ static void text_make_urls(UpText *text)
 
 /* ---- configurations of clients ---- */
 
-/* {"command":…,"args":["serve"]}: `serve` is a front to this hub. */
+/* Can clients reach it by stdio: is `serve` a front? */
+static bool text_has_front(const UpText *text)
+{
+    return text->facts->socket != NULL;
+}
+
+static bool text_has_any(const UpText *text)
+{
+    return text->url[0] != '\0' || text_has_front(text);
+}
+
+/* {"command":…,"args":["serve",…]}: `serve` is a front to this hub if it is told of the same
+ * settings and the same state folder; where a client starts it, it would find neither. */
 static void text_write_stdio(const UpText *text, JsonWriter *w)
 {
     json_write_object(w);
@@ -59,6 +71,10 @@ static void text_write_stdio(const UpText *text, JsonWriter *w)
     json_write_key(w, SPAN("args"));
     json_write_array(w);
     json_write_string(w, SPAN("serve"));
+    if (text->facts->config != NULL) {
+        json_write_string(w, SPAN("--config"));
+        json_write_string(w, span_from_str(text->facts->config));
+    }
     if (text->with->state != NULL) {
         json_write_string(w, SPAN("--state"));
         json_write_string(w, span_from_str(text->with->state));
@@ -186,6 +202,10 @@ static int text_append_claude_code(Bytes *out, const UpText *text)
     r = bytes_append_format(out, "claude mcp add %s -- ", UP_TEXT_NAME);
     r = r != 0 ? r : text_append_word(out, text->with->program);
     r = r != 0 ? r : bytes_append_format(out, " serve");
+    if (r == 0 && text->facts->config != NULL) {
+        r = bytes_append_format(out, " --config ");
+        r = r != 0 ? r : text_append_word(out, text->facts->config);
+    }
     if (r == 0 && text->with->state != NULL) {
         r = bytes_append_format(out, " --state ");
         r = r != 0 ? r : text_append_word(out, text->with->state);
@@ -248,6 +268,28 @@ static int text_append_places(Bytes *out, const UpText *text)
                                                               : facts->config);
 }
 
+/* Only what works: a client that cannot reach this hub is left out. */
+static int text_append_clients(Bytes *out, const UpText *text)
+{
+    int r = 0;
+
+    if (text_has_any(text)) {
+        r = bytes_append_format(out, "\nClaude Code\n\n");
+        r = r != 0 ? r : text_append_claude_code(out, text);
+        r = r != 0 ? r : bytes_append_byte(out, '\n');
+    }
+    if (r == 0 && text_has_front(text)) {
+        r = text_append_client(out, text, "Claude Desktop (claude_desktop_config.json)",
+                               text_write_desktop);
+    }
+    if (r == 0 && text_has_any(text)) {
+        r = text_append_client(out, text, "Cursor (~/.cursor/mcp.json)", text_write_cursor);
+        r = r != 0 ? r
+                   : text_append_client(out, text, "VS Code (.vscode/mcp.json)", text_write_vscode);
+    }
+    return r;
+}
+
 int up_text_write(Bytes *out, const UpFacts *facts, const UpTextWith *with)
 {
     UpText text = {.facts = facts, .with = with};
@@ -255,16 +297,7 @@ int up_text_write(Bytes *out, const UpFacts *facts, const UpTextWith *with)
 
     text_make_urls(&text);
     r = text_append_places(out, &text);
-    r = r != 0 ? r : bytes_append_format(out, "\nClaude Code\n\n");
-    r = r != 0 ? r : text_append_claude_code(out, &text);
-    r = r != 0 ? r : bytes_append_byte(out, '\n');
-    r = r != 0 ? r
-               : text_append_client(out, &text, "Claude Desktop (claude_desktop_config.json)",
-                                    text_write_desktop);
-    r = r != 0 ? r
-               : text_append_client(out, &text, "Cursor (~/.cursor/mcp.json)", text_write_cursor);
-    r = r != 0 ? r
-               : text_append_client(out, &text, "VS Code (.vscode/mcp.json)", text_write_vscode);
+    r = r != 0 ? r : text_append_clients(out, &text);
     return r != 0 ? r : bytes_append_format(out, "\nCtrl-C ends it.\n");
 }
 
@@ -306,14 +339,20 @@ static void json_write_clients(const UpText *text, Span claude_code, JsonWriter 
 {
     json_write_key(w, SPAN("clients"));
     json_write_object(w);
-    json_write_key(w, SPAN("claude_code"));
-    json_write_string(w, claude_code);
-    json_write_key(w, SPAN("claude_desktop"));
-    text_write_desktop(text, w);
-    json_write_key(w, SPAN("cursor"));
-    text_write_cursor(text, w);
-    json_write_key(w, SPAN("vscode"));
-    text_write_vscode(text, w);
+    if (text_has_any(text)) {
+        json_write_key(w, SPAN("claude_code"));
+        json_write_string(w, claude_code);
+    }
+    if (text_has_front(text)) {
+        json_write_key(w, SPAN("claude_desktop"));
+        text_write_desktop(text, w);
+    }
+    if (text_has_any(text)) {
+        json_write_key(w, SPAN("cursor"));
+        text_write_cursor(text, w);
+        json_write_key(w, SPAN("vscode"));
+        text_write_vscode(text, w);
+    }
     json_write_end_object(w);
 }
 

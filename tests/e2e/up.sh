@@ -142,6 +142,8 @@ END
 start one --config c.json --diagnostics --no-toolkit
 has 'the URL is printed' "\"url\":\"http://127.0.0.1:$port/mcp\"" "$line"
 has 'and the pipe' "\"pipe\":\"$work/tmp/CoreFxPipe_UpTest\"" "$line"
+has 'and the settings, from anywhere' "\"config\":\"$work/c.json\"" "$line"
+has 'a front is told of them' "\"args\":[\"serve\",\"--config\",\"$work/c.json\"]" "$line"
 has 'and how many tools' '"tools":4' "$line"
 has 'and a configuration' "claude mcp add --transport http toolwire http://127.0.0.1:$port/mcp" "$line"
 answer=$(get /healthz)
@@ -320,6 +322,82 @@ has 'the old token is worth nothing' 'HTTP/1.1 401' "$(call echo '{"message":"mi
 kill -TERM "$pid"
 ended "$pid"
 is 'and it ends' 0 $status
+
+# ---- settings that were found, and go ----
+
+mkdir proj
+cd proj
+echo "$good" >token
+chmod 600 token
+printf '[%s]' "$(tool first 'echo first')" >tools.json
+settings() {
+    printf '{"http": {"address": "%s", "token_file": "token"}, "tools": "tools.json", "pipe": "%s"%s}' "$@" >toolwire.new
+    mv toolwire.new toolwire.json
+}
+settings 127.0.0.1:0 UpSix ''
+start six --diagnostics --no-toolkit
+has 'found settings are named with their folder' "\"config\":\"$work/proj/toolwire.json\"" "$line"
+rm toolwire.json
+kill -HUP "$pid"
+until_true said six 'the new settings are not used: .*/proj/toolwire.json: No such file'
+token=
+has 'the token is still wanted' 'HTTP/1.1 401' "$(call echo '{"message":"mine"}')"
+token=$good
+has 'the old settings stay' 'mine' "$(call echo '{"message":"mine"}')"
+printf '[%s]' "$(tool second 'echo second')" >other.json
+sed 's/tools.json/other.json/' >toolwire.new <<END
+{"http": {"address": "127.0.0.1:0", "token_file": "token"}, "tools": "tools.json", "pipe": "UpSix"}
+END
+mv toolwire.new toolwire.json
+until_true offers second
+token=
+has 'and the token with them' 'HTTP/1.1 401' "$(call echo '{"message":"mine"}')"
+token=$good
+
+# ---- a reload refuses nobody, and counts on ----
+
+requests() {
+    get /metrics "Authorization: Bearer $good" | sed -n 's/^toolwire_http_requests_total \([0-9]*\).*/\1/p'
+}
+before=$(requests)
+n_answered=0
+for i in 11 12 13 14 15 16; do
+    settings 127.0.0.1:0 UpSix ', "limits": {"rate_burst": '"$i"'}'
+    kill -HUP "$pid"
+    [[ $(get /healthz) == *'HTTP/1.1 200'* ]] && n_answered=$((n_answered + 1))
+    until_true test "$(grep -c 'reload: done' six.log)" -ge $((i - 9))
+done
+is 'everybody was answered' 6 $n_answered
+n_run=$((n_run + 1))
+after=$(requests)
+if [ "$after" -lt $((before + 6)) ]; then
+    echo "FAILED: requests went from $before to $after"
+    n_failed=$((n_failed + 1))
+fi
+
+# What is refused has no effect at all.
+inode=$(stat -c %i "$work/tmp/CoreFxPipe_UpSix")
+settings 127.0.0.1:0 UpElse ', "call_socket": {"connect": "none", "schema": "missing.json"}'
+until_true said six 'the new settings are not used: .*missing.json'
+is 'the pipe is still the same' "$inode" "$(stat -c %i "$work/tmp/CoreFxPipe_UpSix")"
+settings "0.0.0.0:$port" UpSix ''
+until_true said six "cannot listen on 0.0.0.0:$port while this hub itself listens on 127.0.0.1:$port"
+has 'it goes on' 'mine' "$(call echo '{"message":"mine"}')"
+kill -TERM "$pid"
+ended "$pid"
+is 'and ends' 0 $status
+
+# Embedded defaults stay what they are.
+rm toolwire.json
+start seven --http 127.0.0.1:0 --no-toolkit --diagnostics
+settings 127.0.0.1:0 UpSix ''
+kill -HUP "$pid"
+until_true said seven 'reload: done'
+token=
+has 'a file that comes later is not taken' 'mine' "$(call echo '{"message":"mine"}')"
+kill -TERM "$pid"
+ended "$pid"
+cd ..
 
 # ---- wrong use ----
 

@@ -316,6 +316,8 @@ static void a_setting_of_a_flag_is_checked_like_the_file(void **state)
 static void a_file_is_found_where_it_is_looked_for(void **state)
 {
     char folder[] = "/tmp/tw-config-XXXXXX";
+    char wanted[64];
+    char *found = folder;
     Config config;
     Diag diag = DIAG_NULL;
     FILE *f;
@@ -324,6 +326,8 @@ static void a_file_is_found_where_it_is_looked_for(void **state)
     assert_non_null(mkdtemp(folder));
     assert_int_equal(chdir(folder), 0);
     assert_int_equal(setenv("XDG_CONFIG_HOME", folder, 1), 0);
+    assert_int_equal(config_find(&found, NULL), 0);
+    assert_null(found);
     assert_int_equal(config_load(&config, NULL, &diag), 0);
     assert_null(config.path);
     config_deinit(&config);
@@ -344,6 +348,14 @@ static void a_file_is_found_where_it_is_looked_for(void **state)
     assert_int_equal(config_load(&config, NULL, &diag), 0);
     assert_int_equal(config.limits.rate_burst, 3);
     config_deinit(&config);
+    (void)snprintf(wanted, sizeof(wanted), "%s/toolwire.json", folder);
+    assert_int_equal(config_find(&found, NULL), 0);
+    assert_string_equal(found, wanted);
+    mem_free(found);
+    (void)snprintf(wanted, sizeof(wanted), "%s/absent.json", folder);
+    assert_int_equal(config_find(&found, "absent.json"), 0);
+    assert_string_equal(found, wanted);
+    mem_free(found);
     assert_int_equal(config_load(&config, "toolwire/config.json", &diag), 0);
     assert_int_equal(config.limits.rate_burst, 2);
     config_deinit(&config);

@@ -4,13 +4,18 @@
 
 #include "support/cmocka.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include "app/sources_internal.h"
 #include "base/alloc.h"
+#include "support/oom_sweep.h"
 
 #define TOOL(name, script)                                                                         \
     "{\"name\":\"" name "\",\"description\":\"d\",\"input_schema\":{\"type\":\"object\"},"         \
@@ -105,6 +110,7 @@ static void setup(Fixture *f, SourcesWith with)
 {
     Diag diag = DIAG_NULL;
 
+    with.reload = true;
     memset(f, 0, sizeof(*f));
     (void)snprintf(f->folder, sizeof(f->folder), "/tmp/tw-sources-XXXXXX");
     assert_non_null(mkdtemp(f->folder));
@@ -243,7 +249,6 @@ static void a_mistake_changes_nothing(void **state)
         {"[{]", false, "t.json:1"},
         {"[" TOOL("echo", "x") "]", false, "[0].name"},
         {"[{]", true, "u.json:1"},
-        /* Found only when everything was taken out: it has to come back. */
         {"[" TOOL("a", "x") "]", true, "[0].name"},
     };
 
@@ -253,8 +258,10 @@ static void a_mistake_changes_nothing(void **state)
         Fixture f;
         Config next;
         Asked asked;
+        Addins *addins;
 
         setup(&f, (SourcesWith){.diagnostics = true});
+        addins = f.sources.addins;
         next = next_of(&f.config);
         write_file(cases[i].is_pipe ? f.other : f.tools, cases[i].tools);
         if (cases[i].is_pipe) {
@@ -264,11 +271,70 @@ static void a_mistake_changes_nothing(void **state)
         if (strstr(diag.message, cases[i].words) == NULL) {
             assert_string_equal(diag.message, cases[i].words);
         }
-        assert_non_null(f.sources.addins);
+        assert_ptr_equal(f.sources.addins, addins);
+        assert_int_equal(f.n_changed, 0);
         ask(&f, &asked, "a");
         wait_for(&f, &asked);
         assert_non_null(strstr(asked.text, "one"));
         call_deinit(&asked.call);
+        config_deinit(&next);
+        teardown(&f);
+    }
+}
+
+static int connect_to(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+    assert_true(fd >= 0 && strlen(path) < sizeof(address.sun_path));
+    (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    return fd;
+}
+
+/* A pipe that differs stays with its add-ins and their calls if anything else is wrong. */
+static void a_mistake_elsewhere_does_not_cost_the_pipe(void **state)
+{
+    static const char *const nowhere[] = {"/nowhere/at/all", NULL};
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        Diag diag = DIAG_NULL;
+        Fixture f;
+        Config next;
+        Addins *addins;
+        char byte;
+        int addin;
+        int wanted = SOURCES_E_TEMPLATES;
+
+        setup(&f, (SourcesWith){.toolkit = true});
+        addins = f.sources.addins;
+        addin = connect_to(addins_path(addins));
+        next = next_of(&f.config);
+        next.pipe.ping_interval_ms = 5000;
+        if (i == 0) {
+            assert_int_equal(config_replace_list(&next.templates, nowhere), 0);
+        } else if (i == 1) {
+            assert_int_equal(config_replace(&next.write_root, nowhere[0]), 0);
+        } else if (i == 2) {
+            assert_int_equal(config_replace(&next.call_socket, "/nowhere/s"), 0);
+            assert_int_equal(config_replace(&next.call_socket_schema, nowhere[0]), 0);
+            wanted = SOURCES_E_PARENT;
+        } else {
+            /* A pipe whose place is taken, by something that is no socket. */
+            assert_int_equal(config_replace(&next.pipe.name, "Q"), 0);
+            (void)snprintf(f.other, sizeof(f.other), "%s/CoreFxPipe_Q", f.folder);
+            write_file(f.other, "x");
+            wanted = SOURCES_E_PIPE;
+        }
+        assert_int_equal(sources_reload(&f.sources, &f.config, &next, &diag), wanted);
+        assert_true(diag.message[0] != '\0');
+        assert_ptr_equal(f.sources.addins, addins);
+        assert_int_equal(f.n_changed, 0);
+        assert_int_equal(recv(addin, &byte, 1, MSG_DONTWAIT), -1);
+        assert_int_equal(errno, EAGAIN);
+        assert_int_equal(close(addin), 0);
         config_deinit(&next);
         teardown(&f);
     }
@@ -345,6 +411,26 @@ static void a_pipe_that_can_wait_is_tried_again(void **state)
     teardown(&f);
 }
 
+static int try_once(void *context)
+{
+    const Fixture *f = context;
+
+    return sources_try(&f->sources, &f->config, true, NULL);
+}
+
+static void no_allocation_of_a_trial_may_fail_unnoticed(void **state)
+{
+    Fixture f;
+
+    (void)state;
+    setup(&f, (SourcesWith){.diagnostics = true});
+    write_file(f.other, "[" TOOL("b", "x") "]");
+    assert_int_equal(config_replace(&f.config.pipe.tools, f.other), 0);
+    test_oom_sweep(try_once, &f);
+    assert_int_equal(f.n_changed, 0);
+    teardown(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -352,9 +438,11 @@ int main(void)
         cmocka_unit_test(a_file_that_holds_something_else_is_read_again),
         cmocka_unit_test(commands_that_run_outlive_their_file),
         cmocka_unit_test(a_mistake_changes_nothing),
+        cmocka_unit_test(a_mistake_elsewhere_does_not_cost_the_pipe),
         cmocka_unit_test(a_name_may_go_over_to_another),
         cmocka_unit_test(what_is_named_no_more_goes),
         cmocka_unit_test(a_pipe_that_can_wait_is_tried_again),
+        cmocka_unit_test(no_allocation_of_a_trial_may_fail_unnoticed),
     };
 
     io_ignore_sigpipe();

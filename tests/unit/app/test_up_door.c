@@ -4,9 +4,11 @@
 
 #include "support/cmocka.h"
 
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,6 +22,7 @@ typedef struct Fixture {
     char folder[32];
     char token[64];
     size_t n_closed;
+    size_t n_asked; /* for the page */
 } Fixture;
 
 static void on_closed(void *context, UpDoor *door)
@@ -30,6 +33,19 @@ static void on_closed(void *context, UpDoor *door)
     f->n_closed++;
     io_loop_stop(hub_loop(f->hub));
 }
+
+static int on_page(void *context, Bytes *out)
+{
+    Fixture *f = context;
+
+    (void)out;
+    f->n_asked++;
+    io_loop_stop(hub_loop(f->hub));
+    return 0;
+}
+
+static const HttpPage page = {
+    .path = "/page", .type = "text/plain", .is_open = true, .write = on_page};
 
 static void write_token(const Fixture *f, const char *text)
 {
@@ -65,6 +81,9 @@ static int make(Fixture *f, const Config *config, UpDoor **ret, Diag *diag)
                                        .identity = &identity,
                                        .config = config,
                                        .seed = {1, 2},
+                                       .pages = &page,
+                                       .n_pages = 1,
+                                       .pages_context = f,
                                        .closed = on_closed,
                                        .context = f},
                        diag);
@@ -132,13 +151,48 @@ static void every_setting_makes_a_difference(void **state)
     teardown(&f);
 }
 
-static void a_successor_takes_the_port(void **state)
+static int connect_to(const char *place)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000001)};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    address.sin_port = htons((uint16_t)strtoul(strrchr(place, ':') + 1, NULL, 10));
+    assert_true(fd >= 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    return fd;
+}
+
+static void ask(int fd)
+{
+    static const char request[] = "GET /page HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+    assert_int_equal(write(fd, request, sizeof(request) - 1), sizeof(request) - 1);
+}
+
+/* Somebody who has connected and asks for the page; returns the connection. */
+static int knock(const char *place)
+{
+    int fd = connect_to(place);
+
+    ask(fd);
+    return fd;
+}
+
+static void run_until(Fixture *f, size_t n_closed, size_t n_asked)
+{
+    while (f->n_closed < n_closed || f->n_asked < n_asked) {
+        assert_int_equal(io_loop_run(hub_loop(f->hub)), 0);
+    }
+}
+
+static void a_successor_takes_the_place(void **state)
 {
     Diag diag = DIAG_NULL;
     Fixture f;
     UpDoor *first;
     UpDoor *second;
     char place[64];
+    int peers[4];
 
     (void)state;
     setup(&f);
@@ -148,19 +202,91 @@ static void a_successor_takes_the_port(void **state)
     assert_int_equal(up_door_open(first, NULL, &diag), 0);
     (void)snprintf(place, sizeof(place), "%s", http_door_address(up_door_http(first)));
     assert_string_not_equal(place, "127.0.0.1:0");
-    assert_int_equal(up_door_open(second, place, &diag), UP_DOOR_E_PLACE);
-    assert_non_null(strstr(diag.message, place));
-    assert_null(up_door_http(second));
+    peers[0] = connect_to(place);
+    peers[1] = knock(place);
+    run_until(&f, 0, 1);
+    /* Accepted, but not read; neither, since the loop does not run; and when there are two. */
+    ask(peers[0]);
+    peers[2] = knock(place);
+    assert_int_equal(up_door_open(second, first, &diag), 0);
     up_door_shutdown(first);
-    assert_int_equal(up_door_open(second, place, &diag), 0);
+    peers[3] = knock(place);
     assert_string_equal(http_door_address(up_door_http(second)), place);
     assert_string_equal(http_door_path(up_door_http(second)), "/rpc");
     assert_int_equal(f.n_closed, 0);
-    assert_int_equal(io_loop_run(hub_loop(f.hub)), 0);
-    assert_int_equal(f.n_closed, 1);
+    run_until(&f, 0, 4);
+    /* Its last answer was for the first of them, who would be waited for. */
+    for (size_t i = 0; i < TW_ARRAY_SIZE(peers); i++) {
+        assert_int_equal(close(peers[i]), 0);
+    }
+    run_until(&f, 1, 4);
+    assert_int_equal(http_door_figures(up_door_http(second)).n_requests, 2);
     first = up_door_free(first);
     second = up_door_free(second);
     assert_null(up_door_free(second));
+    teardown(&f);
+}
+
+/* The file of a socket is the successor's, and goes with it. */
+static void a_successor_takes_the_socket(void **state)
+{
+    Config config = CONFIG_NULL;
+    Diag diag = DIAG_NULL;
+    UpDoor *first = NULL;
+    UpDoor *second = NULL;
+    char address[96];
+    Fixture f;
+
+    (void)state;
+    setup(&f);
+    (void)snprintf(address, sizeof(address), "unix:%s/s", f.folder);
+    assert_int_equal(config_replace(&config.http.address, address), 0);
+    assert_int_equal(make(&f, &config, &first, &diag), 0);
+    assert_int_equal(make(&f, &config, &second, &diag), 0);
+    assert_int_equal(up_door_open(first, NULL, &diag), 0);
+    assert_int_equal(up_door_open(second, first, &diag), 0);
+    up_door_shutdown(first);
+    first = up_door_free(first);
+    assert_int_equal(access(address + 5, F_OK), 0);
+    second = up_door_free(second);
+    assert_int_not_equal(access(address + 5, F_OK), 0);
+    config_deinit(&config);
+    teardown(&f);
+}
+
+static void an_address_may_be_in_the_way_of_another(void **state)
+{
+    static const struct {
+        const char *format;
+        bool is_in_way;
+    } cases[] = {
+        {"0.0.0.0%s", true}, {"[::]%s", true}, {"127.0.0.2%s", false}, {"0.0.0.0:1", false}};
+    Diag diag = DIAG_NULL;
+    Fixture f;
+    UpDoor *first;
+
+    (void)state;
+    setup(&f);
+    first = made(&f, HTTP("") TOKEN);
+    assert_int_equal(up_door_open(first, NULL, &diag), 0);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(cases); i++) {
+        const char *port = strrchr(http_door_address(up_door_http(first)), ':');
+        const char *rest = strstr(cases[i].format, "%s");
+        Config config = CONFIG_NULL;
+        UpDoor *other = NULL;
+        char address[64];
+
+        (void)snprintf(
+            address, sizeof(address), "%.*s%s",
+            (int)(rest == NULL ? strlen(cases[i].format) : (size_t)(rest - cases[i].format)),
+            cases[i].format, rest == NULL ? "" : port);
+        assert_int_equal(config_replace(&config.http.address, address), 0);
+        assert_int_equal(make(&f, &config, &other, &diag), 0);
+        assert_int_equal(up_door_is_in_way(other, first), cases[i].is_in_way);
+        other = up_door_free(other);
+        config_deinit(&config);
+    }
+    first = up_door_free(first);
     teardown(&f);
 }
 
@@ -204,6 +330,8 @@ static void a_wide_address_needs_a_token(void **state)
     assert_int_equal(make(&f, &config, &door, &diag), 0);
     assert_int_equal(up_door_open(door, NULL, &diag), UP_DOOR_E_PLACE);
     assert_non_null(strstr(diag.message, "--token-file"));
+    assert_non_null(strstr(diag.message, "http.token_file"));
+    assert_int_equal(up_door_check(door, &diag), UP_DOOR_E_PLACE);
     door = up_door_free(door);
     assert_int_equal(config_replace(&config.http.token_file, f.token), 0);
     assert_int_equal(make(&f, &config, &door, &diag), 0);
@@ -249,7 +377,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_setting_makes_a_difference),
-        cmocka_unit_test(a_successor_takes_the_port),
+        cmocka_unit_test(a_successor_takes_the_place),
+        cmocka_unit_test(a_successor_takes_the_socket),
+        cmocka_unit_test(an_address_may_be_in_the_way_of_another),
         cmocka_unit_test(what_cannot_be_read_is_named),
         cmocka_unit_test(a_wide_address_needs_a_token),
         cmocka_unit_test(no_allocation_may_fail_unnoticed),

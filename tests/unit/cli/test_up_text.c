@@ -150,7 +150,7 @@ static void without_tcp_clients_start_a_front(void **state)
 
     (void)state;
     for (size_t i = 0; i < TW_ARRAY_SIZE(addresses); i++) {
-        UpFacts facts = {.http = addresses[i], .http_path = "/mcp"};
+        UpFacts facts = {.http = addresses[i], .http_path = "/mcp", .socket = "/run/h"};
         Arena arena;
         Bytes out;
 
@@ -166,6 +166,46 @@ static void without_tcp_clients_start_a_front(void **state)
         bytes_deinit(&out);
         arena_deinit(&arena);
     }
+}
+
+/* `serve`, started by a client in whatever folder, must find this hub. */
+static void a_front_is_told_of_the_settings(void **state)
+{
+    UpFacts facts = {.socket = "/run/h", .config = "/a b/c.json"};
+    Arena arena;
+    Bytes out;
+
+    (void)state;
+    arena_init(&arena, MAX_BYTES * 20);
+    write_people(&out, &facts, &with_state);
+    assert_non_null(strstr(out.data, "claude mcp add toolwire -- /bin/toolwire serve --config "
+                                     "'/a b/c.json' --state '/s t'\n"));
+    assert_at(find_json(&arena, out.data, "Claude Desktop"), "/mcpServers/toolwire/args/1",
+              "--config");
+    assert_at(find_json(&arena, out.data, "Claude Desktop"), "/mcpServers/toolwire/args/2",
+              "/a b/c.json");
+    assert_at(find_json(&arena, out.data, "VS Code"), "/servers/toolwire/args/4", "/s t");
+    bytes_deinit(&out);
+    arena_deinit(&arena);
+}
+
+static void without_a_way_there_is_no_configuration(void **state)
+{
+    UpFacts facts = {.http = "127.0.0.1:1", .http_path = "/mcp"};
+    Bytes out;
+
+    (void)state;
+    write_people(&out, &facts, &with);
+    assert_null(strstr(out.data, "Claude Desktop"));
+    assert_null(strstr(out.data, "serve\""));
+    assert_non_null(strstr(out.data, "Cursor"));
+    bytes_deinit(&out);
+    facts.http = "unix:/h";
+    write_people(&out, &facts, &with);
+    assert_null(strstr(out.data, "Cla"));
+    assert_null(strstr(out.data, "Cursor"));
+    assert_null(strstr(out.data, "VS Code"));
+    bytes_deinit(&out);
 }
 
 /* ---- for programs ---- */
@@ -215,7 +255,7 @@ static void what_is_not_there_is_null(void **state)
     assert_int_equal(up_text_write_json(&out, &facts, &with), 0);
     assert_int_equal(bytes_append_byte(&out, '\0'), 0);
     assert_non_null(strstr(out.data, "\"tools\":0,\"http\":null,\"socket\":null,\"pipe\":null,"
-                                     "\"config\":null,"));
+                                     "\"config\":null,\"clients\":{}}"));
     bytes_deinit(&out);
 }
 
@@ -254,6 +294,8 @@ int main(void)
         cmocka_unit_test(a_token_has_its_place_in_each),
         cmocka_unit_test(a_wide_address_is_reached_by_loopback),
         cmocka_unit_test(without_tcp_clients_start_a_front),
+        cmocka_unit_test(a_front_is_told_of_the_settings),
+        cmocka_unit_test(without_a_way_there_is_no_configuration),
         cmocka_unit_test(json_is_one_line_with_the_same_facts),
         cmocka_unit_test(what_is_not_there_is_null),
         cmocka_unit_test(no_allocation_may_fail_unnoticed),
