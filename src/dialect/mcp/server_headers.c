@@ -187,7 +187,7 @@ static bool check_value(McpServer *server, const McpInbound *in, Span name, Json
 {
     CLEANUP(bytes_deinit) Bytes room = BYTES_NULL;
     Span value;
-    Span plain;
+    Span plain = SPAN_NULL;
     int r;
 
     if (!take_header(server, in, name, shown(body), &value)) {
