@@ -167,7 +167,7 @@ static int make_id(McpHttp *http, char ret[MCP_HTTP_ID_BYTES + 1])
 }
 
 /* Into the tables. 0, a negative errno. */
-static int session_new(McpHttpSeat *seat, const void *asker, McpHttpSession **ret)
+static int session_new(McpHttpSeat *seat, const void *asker, bool is_old, McpHttpSession **ret)
 {
     McpHttp *http = seat->http;
     McpHttpShare *share = share_get(http, asker);
@@ -188,7 +188,12 @@ static int session_new(McpHttpSeat *seat, const void *asker, McpHttpSession **re
     }
     session->seat = seat;
     session->share = share;
+    session->is_old = is_old;
     session->used_ms = http->now_ms;
+    mcp_http_store_init(&session->store, http->config.max_stored_bytes);
+    if (seat->receiving != NULL) {
+        seat->receiving->number = ++session->last_number;
+    }
     share->n++;
     mcp_link_init(&session->use);
     mcp_link_init(&session->own);
@@ -213,19 +218,14 @@ int mcp_http_session_open(McpHttpSeat *seat, void *asker, bool is_old)
     if (!make_room(http, asker)) {
         return SESSION_E_TOO_MANY;
     }
-    r = session_new(seat, asker, &session);
+    r = session_new(seat, asker, is_old, &session);
     if (r != 0) {
         return err_pass(r);
     }
-    session->is_old = is_old;
-    mcp_http_store_init(&session->store, http->config.max_stored_bytes);
     http->config.owner->hold(http->config.context, asker);
     seat->asker = asker;
     seat->holds_asker = true;
     seat->session = session;
-    if (seat->receiving != NULL) {
-        seat->receiving->number = ++session->last_number;
-    }
     return 0;
 }
 
