@@ -269,7 +269,6 @@ static int door_init_mcp(HttpDoor *door, HashSeed seed)
                                       .context = door,
                                       .seed = seed,
                                       .old_post_path = SPAN(HTTP_DOOR_OLD_POST_PATH),
-                                      .log = config->log,
                                   }));
 }
 

@@ -8,6 +8,7 @@
 #include "app/serve.h"
 #include "base/alloc.h"
 #include "cli/limit_flags.h"
+#include "cli/source_flags.h"
 #include "io/error_text.h"
 #include "io/pipe_place.h"
 
@@ -31,20 +32,7 @@ enum {
 static const CliOption serve_options[] = {
     [OPTION_CONFIG] = {"config", "FILE",
                        "settings; else ./toolwire.json, else the user's, else none"},
-    [OPTION_TOOLS] = {"tools", "FILE", "offer the commands of this tools file"},
-    [OPTION_CALL_SOCKET] = {"call-socket", "PATH", "offer the tools of the parent at this socket"},
-    [OPTION_CALL_SOCKET_SCHEMA] = {"call-socket-schema", "FILE", "which this file describes"},
-    [OPTION_PIPE] = {"pipe", "NAME", "offer the tools of the add-ins that connect to this pipe"},
-    [OPTION_PIPE_TOOLS] = {"pipe-tools", "FILE", "and of this tools file, which they run"},
-    [OPTION_PING_INTERVAL] = {"ping-interval-ms", "TIME", "ping each add-in this often (30s)"},
-    [OPTION_PONG_TIMEOUT] = {"pong-timeout-ms", "TIME",
-                             "one that is silent for so long is dead (10s)"},
-    [OPTION_DIAGNOSTICS] = {"diagnostics", NULL, "offer echo, sleep and fail"},
-    [OPTION_TEMPLATES] = {"templates", "DIR...",
-                          "offer the templates of this folder, too; may be repeated"},
-    [OPTION_WRITE_ROOT] = {"write-root", "DIR", "scaffold_project may write in this folder"},
-    [OPTION_STATE] = {"state", "DIR", "keep caches here; else in the user's state folder"},
-    [OPTION_NO_TOOLKIT] = {"no-toolkit", NULL, "offer neither templates nor analyses"},
+    SOURCE_FLAGS,
     [OPTION_ALONE] = {"alone", NULL, "be no front to a hub that runs"},
     LIMIT_FLAGS_CALLS("1000", "100"),
     LIMIT_FLAGS_MCP("1MiB", "10MiB"),

@@ -29,7 +29,6 @@
 #pragma once
 
 #include "base/hash.h"
-#include "base/logsink.h"
 #include "base/span.h"
 #include "dialect/mcp/server.h"
 #include "frame/http1.h"
@@ -92,7 +91,6 @@ typedef struct McpHttpConfig {
     int64_t keep_alive_ms;    /* silence after which a stream gets a comment, and a request that is
                                  not answered yet becomes a stream */
     int64_t retry_ms;         /* when to come back to a stream that we closed */
-    const LogSink *log;       /* may be NULL */
 } McpHttpConfig;
 
 /* Which of the paths it came to. */
