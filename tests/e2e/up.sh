@@ -19,6 +19,7 @@ mkdir tmp run home state
 chmod 700 run
 export TMPDIR=$work/tmp XDG_RUNTIME_DIR=$work/run HOME=$work/home XDG_STATE_HOME=$work/state
 unset XDG_CONFIG_HOME NOTIFY_SOCKET
+ulimit -Sn 256 # of open files: a hub takes more
 n_run=0
 n_failed=0
 
@@ -140,6 +141,10 @@ cat >c.json <<END
  "limits": {"drain_ms": "60s"}}
 END
 start one --config c.json --diagnostics --no-toolkit
+if [ -r "/proc/$pid/limits" ]; then
+    read -r _ _ _ soft hard _ <<<"$(grep '^Max open files' "/proc/$pid/limits")"
+    is 'a hub may open as many files as the system lets it' "$hard" "$soft"
+fi
 has 'the URL is printed' "\"url\":\"http://127.0.0.1:$port/mcp\"" "$line"
 has 'and the pipe' "\"pipe\":\"$work/tmp/CoreFxPipe_UpTest\"" "$line"
 has 'and the settings, from anywhere' "\"config\":\"$work/c.json\"" "$line"
