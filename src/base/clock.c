@@ -3,6 +3,8 @@
 #include <time.h>
 
 #define CLOCK_MS_PER_S  1000
+#define CLOCK_US_PER_S  1000000
+#define CLOCK_NS_PER_US 1000
 #define CLOCK_NS_PER_MS 1000000
 #define CLOCK_NS_PER_S  1000000000u
 
@@ -23,6 +25,13 @@ static int64_t clock_to_ms(struct timespec ts)
 int64_t clock_now_ms(void)
 {
     return clock_to_ms(clock_read(CLOCK_REALTIME));
+}
+
+int64_t clock_now_us(void)
+{
+    struct timespec ts = clock_read(CLOCK_REALTIME);
+
+    return (int64_t)ts.tv_sec * CLOCK_US_PER_S + ts.tv_nsec / CLOCK_NS_PER_US;
 }
 
 int64_t clock_monotonic_ms(void)

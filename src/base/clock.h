@@ -6,6 +6,7 @@
 
 /* Milliseconds since 1970 UTC. May jump when somebody sets the clock: for time stamps only. */
 int64_t clock_now_ms(void);
+int64_t clock_now_us(void);
 
 /* Since an arbitrary start, never going back: for deadlines and measurements. */
 int64_t clock_monotonic_ms(void);

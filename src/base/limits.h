@@ -86,6 +86,10 @@
 #define LIMIT_MCP_SUBSCRIBED       1024
 #define LIMIT_MCP_SUBSCRIBED_BYTES ((size_t)1024 * 1024)
 
+/* Tasks of one legacy session whose changes it is told of without having asked; those beyond are
+ * found by asking. */
+#define LIMIT_MCP_TASKS_TOLD 1024
+
 /* MCP over HTTP. Sessions: more than there are clients on one machine, of which one asker cannot
  * take the most part; and one that is not used for an hour is likely forgotten. What one keeps for
  * clients that come back: the last minutes of a talkative tool. Silence that no proxy takes for the
@@ -187,6 +191,11 @@
 #define LIMIT_HTTP_TRIM_MS     1000
 #define LIMIT_HTTP_TRIM_MAX_MS 30000
 
+/* A client that has ended its half of the connection and waits for its answer is told so often that
+ * we work, which shows whether it is there; and it is looked so often whether it was. */
+#define LIMIT_HTTP_PROBE_MS 15000
+#define LIMIT_HTTP_LOOK_MS  1000
+
 /* After a last answer the peer may still be sending: what comes is dropped for so long, and so
  * much, lest a reset destroys the answer before it is read. */
 #define LIMIT_HTTP_LINGER_MS    5000
@@ -204,6 +213,77 @@
 #define LIMIT_AUDIT_WAITING_BYTES   ((size_t)1024 * 1024)
 #define LIMIT_AUDIT_TARGET_BYTES    ((size_t)512)
 #define LIMIT_AUDIT_ARGUMENTS_BYTES ((size_t)16 * 1024)
+
+/* The durable queue. Parameters or a result: as large as a message of the pipe. Names (method, key,
+ * owner, worker…): they are in indices and lists. Jobs that are not over: a million wait while
+ * their application is away, and a claim still takes microseconds. Results: a day, and 256 MiB
+ * together.
+ */
+#define LIMIT_QUEUE_BODY_BYTES ((size_t)16 * 1024 * 1024)
+#define LIMIT_QUEUE_NAME_BYTES ((size_t)4 * 1024)
+#define LIMIT_QUEUE_WAITING    ((uint64_t)1024 * 1024)
+#define LIMIT_QUEUE_KEEP_MS    ((int64_t)24 * 60 * 60 * 1000)
+#define LIMIT_QUEUE_KEEP_BYTES ((uint64_t)256 * 1024 * 1024)
+
+/* Attempts of a job that may be tried again; how long the next one waits: a second, doubled with
+ * each, five minutes at most: what is broken for longer is seen to by people. */
+#define LIMIT_QUEUE_ATTEMPTS       3
+#define LIMIT_QUEUE_BACKOFF_MS     1000
+#define LIMIT_QUEUE_BACKOFF_MAX_MS ((int64_t)5 * 60 * 1000)
+
+/* Jobs on a page of a list unless it is said, and at most; jobs of one claim; operations that share
+ * a commit, and their bodies together: more would make the first of them wait long. */
+#define LIMIT_QUEUE_LIST        50
+#define LIMIT_QUEUE_LIST_MAX    1000
+#define LIMIT_QUEUE_CLAIM       256
+#define LIMIT_QUEUE_BATCH       512
+#define LIMIT_QUEUE_BATCH_BYTES ((size_t)8 * 1024 * 1024)
+
+/* What one operation may read: a job whose every text is as large as it may be, and a page of
+ * lists.
+ */
+#define LIMIT_QUEUE_OP_BYTES ((size_t)128 * 1024 * 1024)
+
+/* Safety of commands (router/safety). Target ids from which on the caller must say what is to
+ * become of failures, and how long a preview stays a basis for the deed: both as in the documented
+ * system. Documents, tokens and previews that a desk remembers: more than one person has open, an
+ * hour of work, five minutes of it; the oldest go. */
+#define LIMIT_SAFETY_TARGETS    5
+#define LIMIT_SAFETY_CONFIRM_MS ((int64_t)300 * 1000)
+#define LIMIT_SAFETY_DOCUMENTS  64
+#define LIMIT_SAFETY_TOKENS     128
+#define LIMIT_SAFETY_CONFIRMS   64
+
+/* A whitelist; what one command's failures and dialogs may take in its answer; and a document's
+ * guid or path that is normalised: canonical order of a text of accents only is quadratic work, and
+ * 16 KiB of them take 0.1 s. */
+#define LIMIT_SAFETY_WHITELIST_BYTES ((size_t)4 * 1024 * 1024)
+#define LIMIT_SAFETY_ISSUES_BYTES    ((size_t)512 * 1024)
+#define LIMIT_SAFETY_FOLD_BYTES      ((size_t)16 * 1024)
+
+/* Jobs that a hub runs at once: they wait for programs more than they work. An end that the disk
+ * did not take is offered again after a second. How often whoever has a task is told to ask for it.
+ */
+#define LIMIT_JOBS_RUNNING  16
+#define LIMIT_JOBS_RETRY_MS 1000
+#define LIMIT_JOBS_POLL_MS  500
+
+/* A job whose tool nobody has, since its application is not there (again) yet: how long it waits in
+ * all, which is longer than people need to start one; how long between two looks at most, beside
+ * the looks when tools come; and names that are remembered with the time since they are missing. */
+#define LIMIT_JOBS_AWAY_MS      ((int64_t)10 * 60 * 1000)
+#define LIMIT_JOBS_AWAY_LOOK_MS ((int64_t)30 * 1000)
+#define LIMIT_JOBS_AWAY_NAMES   256
+
+/* The command door. A body: what its real clients may send. How long an answer may be waited for,
+ * and requests that wait at once. A lease of an application that fetches its jobs, unless it says
+ * another; and how long after its last visit one counts as being there. */
+#define LIMIT_COMMAND_BYTES        ((size_t)10 * 1024 * 1024)
+#define LIMIT_COMMAND_WAIT_MS      ((int64_t)60 * 1000)
+#define LIMIT_COMMAND_WAITING      1024
+#define LIMIT_COMMAND_LEASE_MS     ((int64_t)60 * 1000)
+#define LIMIT_COMMAND_LEASE_MAX_MS ((int64_t)24 * 60 * 60 * 1000)
+#define LIMIT_COMMAND_THERE_MS     ((int64_t)90 * 1000)
 
 /* Storage that an arena or buffer keeps between messages: covers the common message, so that steady
  * traffic allocates nothing, and lets a rare 10 MiB one go back to the system. */
