@@ -230,28 +230,95 @@ tw_replace(parser.c
   // Reset parser options before further parse calls.
 ]])
 
-# include/tree_sitter/progress.h: what all versions of the stack have in common is a matter of fact, as no subtree ever
-# leaves one; and one of these, or a tree that is finished, becomes the result.
-tw_replace(stack.h "unsigned ts_stack_error_cost("
-[[unsigned ts_stack_sunk_cost(const Stack *self, StackVersion version);
-unsigned ts_stack_error_cost(]])
-tw_replace(stack.c "unsigned ts_stack_error_cost("
-[[unsigned ts_stack_sunk_cost(const Stack *self, StackVersion version) {
-  return array_get(&self->heads, version)->node->error_cost;
-}
-
-unsigned ts_stack_error_cost(]])
+# Asked for each step of the parser; an answer is wanted for each hundredth.
 tw_replace(parser.c
-[[TSTree *ts_parser_parse(
-]]
-[[uint32_t tw_parser_least_error(const TSParser *self) {
-  uint32_t least = self->finished_tree.ptr ? ts_subtree_error_cost(self->finished_tree) : UINT32_MAX;
-  for (StackVersion version = 0; version < ts_stack_version_count(self->stack); version++) {
-    uint32_t cost = ts_stack_sunk_cost(self->stack, version);
-    if (cost < least) least = cost;
+[[  if (self->operation_count >= OP_COUNT_PER_PARSER_TIMEOUT_CHECK) {
+    self->operation_count = 0;
   }
-  return least;
+]]
+[[  if (self->operation_count < OP_COUNT_PER_PARSER_TIMEOUT_CHECK) return true;
+  self->operation_count = 0;
+]])
+tw_replace(parser.c
+"static bool ts_parser__check_progress(TSParser *self, Subtree *lookahead, const uint32_t *position, unsigned operations) {"
+"static inline bool ts_parser__check_progress(TSParser *self, Subtree *lookahead, const uint32_t *position, unsigned operations) {")
+
+# A cursor goes from child to child by two functions that were called through a pointer; and nobody here asks it for the
+# number of a descendant, which costs a look at each child.
+tw_replace(tree_cursor.c
+"static inline bool ts_tree_cursor_child_iterator_next("
+"static inline __attribute__((always_inline)) bool ts_tree_cursor_child_iterator_next(")
+tw_replace(tree_cursor.c
+[[
+TreeCursorStep ts_tree_cursor_goto_sibling_internal(
+]]
+[[
+static inline __attribute__((always_inline)) TreeCursorStep ts_tree_cursor_goto_sibling_internal(
+]])
+tw_replace(tree_cursor.c
+[[  self->descendant_index += ts_subtree_visible_descendant_count(*child);
+  if (*visible) {
+    self->descendant_index += 1;
+  }
+
+]] "")
+
+# include/tree_sitter/changes.h: what ts_tree_edit does for one place, for all that differ in two texts of the same length,
+# in one pass and without copies: the flag is looked at by nobody but a parser that is given the tree. What has errors
+# is marked too, with all its parts unless it is long: what an error has left over, or one reading of something
+# ambiguous, is not what a parser would make of the new text by itself.
+tw_replace(tree.c
+[[TSTree *ts_tree_copy(]]
+[[#include <tree_sitter/changes.h>
+
+#define MARK_WHOLE_BYTES 2048u
+
+typedef struct {
+  Subtree *tree;
+  uint32_t start;
+  bool is_part; // of something short that is marked
+} MarkEntry;
+
+bool tw_tree_mark_changes(
+  TSTree *self,
+  const uint32_t *next_change,
+  uint32_t n_blocks,
+  bool (*stops)(const void *),
+  const void *context
+) {
+  Array(MarkEntry) stack = array_new();
+  uint32_t n = 0;
+
+  array_push(&stack, ((MarkEntry) {&self->root, 0, false}));
+  while (stack.size > 0) {
+    MarkEntry entry = array_pop(&stack);
+    Subtree tree = *entry.tree;
+    uint32_t end = entry.start + ts_subtree_total_bytes(tree) + ts_subtree_lookahead_bytes(tree);
+    uint32_t first = entry.start / TW_CHANGE_BLOCK;
+
+    if (
+      !entry.is_part &&
+      ts_subtree_error_cost(tree) == 0 &&
+      (first >= n_blocks || next_change[first] > end / TW_CHANGE_BLOCK)
+    ) continue;
+    if (stops && n++ % 1024 == 0 && stops(context)) {
+      array_delete(&stack);
+      return false;
+    }
+    MutableSubtree marked = ts_subtree_to_mut_unsafe(tree);
+    ts_subtree_set_has_changes(&marked);
+    *entry.tree = ts_subtree_from_mut(marked);
+
+    uint32_t start = entry.start;
+    bool is_part = entry.is_part || ts_subtree_total_bytes(tree) < MARK_WHOLE_BYTES;
+    for (uint32_t i = 0, count = ts_subtree_child_count(tree); i < count; i++) {
+      Subtree *child = &ts_subtree_children(tree)[i];
+      array_push(&stack, ((MarkEntry) {child, start, is_part}));
+      start += ts_subtree_total_bytes(*child);
+    }
+  }
+  array_delete(&stack);
+  return true;
 }
 
-TSTree *ts_parser_parse(
-]])
+TSTree *ts_tree_copy(]])

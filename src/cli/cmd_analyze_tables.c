@@ -272,6 +272,7 @@ void analyze_say_skipped(AnalyzeText *text, const ComplexityReport *report)
         analyze_say_count(text, report->summary.n_with_parse_errors, "file", "files");
         analyze_say_span(text, SPAN("\n"));
     }
+    analyze_wrap(text);
 }
 
 /* ---- what has changed ---- */

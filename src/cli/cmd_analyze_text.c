@@ -86,6 +86,60 @@ void analyze_say_heading(AnalyzeText *text, const char *words)
     analyze_say_span(text, SPAN("\n"));
 }
 
+/* How many bytes the next thing on the line has, and how many columns it takes. */
+static size_t text_step(Span rest, size_t *ret_columns)
+{
+    size_t n = 1;
+
+    *ret_columns = 0;
+    if (rest.p[0] == '\033') {
+        while (n < rest.n && rest.p[n - 1] != 'm') {
+            n++; /* a tone */
+        }
+        return n;
+    }
+    while (n < rest.n && ((unsigned char)rest.p[n] & 0xC0) == 0x80) {
+        n++;
+    }
+    *ret_columns = chart_text_width(span_make(rest.p, n));
+    return n;
+}
+
+/* One line; returns the place behind its newline. */
+static size_t text_wrap_line(AnalyzeText *text, size_t at)
+{
+    Span out = bytes_span(&text->out);
+    size_t space = SIZE_MAX;
+    size_t column = 0;
+    size_t at_space = 0;
+    size_t columns;
+
+    for (; at < out.n && out.p[at] != '\n'; column += columns) {
+        if (out.p[at] == ' ' && column > 0) {
+            space = at;
+            at_space = column + 1;
+        }
+        at += text_step(span_make(out.p + at, out.n - at), &columns);
+        if (column + columns > text->width && space != SIZE_MAX) {
+            text->out.data[space] = '\n';
+            column += columns - at_space;
+            columns = 0;
+            space = SIZE_MAX;
+        }
+    }
+    return at + 1;
+}
+
+void analyze_wrap(AnalyzeText *text)
+{
+    size_t at = text->n_wrapped;
+
+    while (text->width > 0 && text->r == 0 && at < text->out.n) {
+        at = text_wrap_line(text, at);
+    }
+    text->n_wrapped = text->out.n;
+}
+
 ChartCell analyze_cell(Span words)
 {
     return (ChartCell){.text = words};
@@ -131,9 +185,11 @@ void analyze_add_row(AnalyzeText *text, ChartGrid *grid, const ChartCell *cells)
 
 void analyze_say_grid(AnalyzeText *text, const ChartGrid *grid)
 {
+    analyze_wrap(text);
     if (text->r == 0) {
         text_take(text, chart_grid_write(grid, text->width, text->coloured, &text->out));
     }
+    text->n_wrapped = text->out.n;
 }
 
 int analyze_text_print(AnalyzeText *text)

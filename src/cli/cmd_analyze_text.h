@@ -17,6 +17,7 @@ typedef struct AnalyzeText {
     Arena arena;  /* of the cells */
     size_t width; /* of the terminal; 0: none */
     bool coloured;
+    size_t n_wrapped; /* of out: what is behind it may be too wide */
     int r;
 } AnalyzeText;
 
@@ -31,6 +32,10 @@ void analyze_say_name(AnalyzeText *text, Span name);  /* a stranger's */
 void analyze_say_number(AnalyzeText *text, double value, unsigned decimals);
 void analyze_say_count(AnalyzeText *text, size_t n, const char *one, const char *many);
 void analyze_say_heading(AnalyzeText *text, const char *words);
+
+/* Breaks the lines since the last grid that are wider than the terminal, at spaces. A grid does so
+ * with what is before it. */
+void analyze_wrap(AnalyzeText *text);
 
 /* Cells of a grid. */
 ChartCell analyze_cell(Span words);

@@ -55,7 +55,8 @@ typedef struct AnalysisFiles {
 } AnalysisFiles;
 
 /* Measures. report is init'ed by the caller (with its options) and finished here; before (may be
- * NULL unless since): the state at the revision, likewise. 0, a negative errno, ANALYSIS_E_*. */
+ * NULL unless since): the state at the revision, likewise. The flag of watch, which is borrowed as
+ * long as the reports are, stops writing them as well. 0, a negative errno, ANALYSIS_E_*. */
 int analysis_complexity(const AnalysisFiles *files, AnalysisWatch *watch, ComplexityReport *report,
                         ComplexityReport *before, Diag *reterr_diag);
 

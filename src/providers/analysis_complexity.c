@@ -144,8 +144,13 @@ int analysis_complexity(const AnalysisFiles *files, AnalysisWatch *watch, Comple
     uint64_t start = clock_monotonic_ns();
     int r = complexity_check(files, before, reterr_diag);
 
+    report->options.stop = stop_at_flag(&watch->cancel);
+    if (before != NULL) {
+        before->options.stop = report->options.stop;
+    }
     r = r != 0 ? r : complexity_run(files, watch, report, before, reterr_diag);
-    if (r == 0 && atomic_load(&watch->cancel)) {
+    /* Whatever it was that was stopped. */
+    if (analysis_is_cancelled(watch)) {
         r = ANALYSIS_E_CANCELLED;
     }
     if (r == 0 && report->options.elapsed_us >= 0) {

@@ -7,11 +7,11 @@
  * that a run leaves the same whatever the threads did. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/sort.h"
 #include "io/error_text.h"
 #include "io/work.h"
 #include "providers/analysis_impl.h"
@@ -125,7 +125,7 @@ int analysis_measure(AnalysisMeter *meter, const AnalysisFiles *files, AnalysisW
                                  .max_parse_us =
                                      CREW_PARSE_US + CREW_PARSE_US_PER_BYTE * (int64_t)text.n,
                                  .max_bytes = CREW_TREE_BYTES + CREW_TREE_BYTES_PER_BYTE * text.n,
-                                 .cancel = &watch->cancel};
+                                 .stop = stop_at_flag(&watch->cancel)};
     ToolkitKindFound kind;
     int r;
 
@@ -259,14 +259,13 @@ static void crew_work_on(Crew *crew, size_t i, size_t at)
     AnalysisWatch *watch = crew->walk->watch;
     AnalysisFound *found = &crew->walk->found[crew->order[at]];
     int none = 0;
-    int r = atomic_load_explicit(&watch->cancel, memory_order_relaxed)
-                ? ANALYSIS_E_CANCELLED
-                : crew->task(crew, &crew->meters[i], found);
+    int r = analysis_is_cancelled(watch) ? ANALYSIS_E_CANCELLED
+                                         : crew->task(crew, &crew->meters[i], found);
 
     if (r != 0) {
         (void)atomic_compare_exchange_strong(&crew->r, &none, r);
-    } else if (crew->task == crew_measure_file && found->state != ANALYSIS_TO_DO) {
-        (void)atomic_fetch_add(&watch->done, 1);
+    } else if (found->state != ANALYSIS_TO_DO) {
+        (void)atomic_fetch_add(&watch->done, 1); /* also those that reading alone has settled */
     }
 }
 
@@ -308,6 +307,7 @@ static int crew_line_up(Crew *crew, uint64_t *ret_bytes)
 {
     const AnalysisWalk *walk = crew->walk;
     CLEANUP(mem_freep) CrewPlace *places = mem_alloc_array(walk->n + 1, sizeof(*places));
+    int r;
 
     crew->n_order = 0;
     *ret_bytes = 0;
@@ -323,7 +323,11 @@ static int crew_line_up(Crew *crew, uint64_t *ret_bytes)
             *ret_bytes += walk->found[i].size;
         }
     }
-    qsort(places, crew->n_order, sizeof(*places), crew_compare);
+    r = sort_items(places, crew->n_order, sizeof(*places), crew_compare,
+                   stop_at_flag(&walk->watch->cancel));
+    if (r != 0) {
+        return err_pass(r);
+    }
     crew->n_large = 0;
     for (size_t i = 0; i < crew->n_order; i++) {
         crew->order[i] = places[i].index;
@@ -362,7 +366,7 @@ static void crew_look_up_stamps(AnalysisWalk *walk, ComplexityCache *cache)
 {
     size_t n_known = 0;
 
-    for (size_t i = 0; i < walk->n; i++) {
+    for (size_t i = 0; i < walk->n && !analysis_is_cancelled(walk->watch); i++) {
         AnalysisFound *found = &walk->found[i];
 
         if (complexity_cache_find(cache, found->path, &found->stamp, &found->what)) {
@@ -375,7 +379,7 @@ static void crew_look_up_stamps(AnalysisWalk *walk, ComplexityCache *cache)
 
 static void crew_look_up_hashes(AnalysisWalk *walk, ComplexityCache *cache)
 {
-    for (size_t i = 0; i < walk->n; i++) {
+    for (size_t i = 0; i < walk->n && !analysis_is_cancelled(walk->watch); i++) {
         AnalysisFound *found = &walk->found[i];
 
         if (found->state == ANALYSIS_TO_DO && found->has_hash &&
@@ -394,6 +398,9 @@ static int crew_merge(AnalysisWalk *walk, ComplexityCache *cache)
     for (size_t i = 0; r == 0 && i < walk->n; i++) {
         const AnalysisFound *found = &walk->found[i];
 
+        if (analysis_is_cancelled(walk->watch)) {
+            return ANALYSIS_E_CANCELLED;
+        }
         /* Nobody would have expected it, unless it is all that was asked for. */
         if (found->state == ANALYSIS_NOT_OURS && walk->place->file == NULL) {
             continue;

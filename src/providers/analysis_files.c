@@ -381,13 +381,12 @@ static int walk_all(Walk *walk)
 
         if (frame->next == frame->list.n) {
             walk_leave(walk);
-            if (atomic_load_explicit(&walk->to->watch->cancel, memory_order_relaxed)) {
-                r = ANALYSIS_E_CANCELLED;
-            }
             continue;
         }
         walk->path.n = frame->n_path;
-        r = walk_entry(walk, &frame->list.entries[frame->next++]);
+        r = analysis_is_cancelled(walk->to->watch)
+                ? ANALYSIS_E_CANCELLED
+                : walk_entry(walk, &frame->list.entries[frame->next++]);
     }
     while (walk->n > 0) {
         walk_leave(walk);

@@ -16,6 +16,7 @@
 
 #include "base/arena.h"
 #include "base/bytes.h"
+#include "base/compiler.h"
 #include "base/diag.h"
 #include "base/span.h"
 #include "io/folder.h"
@@ -29,6 +30,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* Has whoever waits given up? To be asked for every file, and every few thousand of what is less.
+ */
+TW_INLINE bool analysis_is_cancelled(const AnalysisWatch *watch)
+{
+    return atomic_load_explicit(&watch->cancel, memory_order_relaxed);
+}
 
 /* ---- the folder (analysis_place.c) ---- */
 

@@ -179,6 +179,7 @@ static void job_finish(AnalysisJob *job, Call *call)
 }
 
 static void tools_start_next(AnalysisTools *tools);
+static void job_report_end(AnalysisJob *job);
 
 /* Thread: another. */
 static void job_on_thread(void *context)
@@ -191,9 +192,15 @@ static void job_on_thread(void *context)
 static void job_on_done(void *context)
 {
     AnalysisJob *job = context;
-    AnalysisTools *tools = job->tools;
-    Call *call = job->call;
+    AnalysisTools *tools;
+    Call *call;
 
+    if (job->call != NULL && job->r == 0) {
+        job_report_end(job);
+    }
+    /* Who was told may have taken the call back, or ended the tools. */
+    tools = job->tools;
+    call = job->call;
     if (tools != NULL) {
         tools_take_running(tools, job);
         tools_start_next(tools);
@@ -328,6 +335,21 @@ static void job_report(AnalysisJob *job)
     call_report(job->call, &(CallProgress){.progress = progress,
                                            .total = total > 0 && job->base == 0 ? (double)total
                                                                                 : CALL_NO_TOTAL,
+                                           .message = span_from_str(words)});
+}
+
+/* The last that is told of a job of which something was: all of it. */
+static void job_report_end(AnalysisJob *job)
+{
+    size_t total = atomic_load_explicit(&job->watch.total, memory_order_relaxed);
+    char words[64];
+
+    if (job->look == 0 || total == 0 || job->base != 0) {
+        return;
+    }
+    (void)snprintf(words, sizeof(words), "%zu of %zu files", total, total);
+    call_report(job->call, &(CallProgress){.progress = (double)total,
+                                           .total = (double)total,
                                            .message = span_from_str(words)});
 }
 

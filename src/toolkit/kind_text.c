@@ -319,7 +319,8 @@ static ToolkitKindFound kind_of_lines(Span path, Span text)
     size_t n = 0;
     Span line;
 
-    while (kind_next_line(&rest, &line)) {
+    /* Behind so many the average is shorter, however long the rest is. */
+    while (n <= text.n / limit && kind_next_line(&rest, &line)) {
         n++;
     }
     if (text.n < KIND_LONG_TEXT || text.n / n < limit) {

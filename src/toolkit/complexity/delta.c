@@ -1,9 +1,8 @@
 #include "toolkit/complexity/delta.h"
 
-#include <stdlib.h>
-
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/sort.h"
 
 static const char *const change_names[COMPLEXITY_N_CHANGES] = {
     [COMPLEXITY_ADDED] = "added",
@@ -39,6 +38,7 @@ static int delta_sorted(const ComplexityReport *report, const ComplexityRow ***r
 {
     size_t n = report->n_functions;
     const ComplexityRow **rows = mem_alloc_array(n + 1, sizeof(ComplexityRow *));
+    int r;
 
     if (rows == NULL) {
         return err_raise(-ENOMEM);
@@ -46,7 +46,11 @@ static int delta_sorted(const ComplexityReport *report, const ComplexityRow ***r
     for (size_t i = 0; i < n; i++) {
         rows[i] = &report->functions[i];
     }
-    qsort(rows, n, sizeof(*rows), compare_rows);
+    r = sort_items(rows, n, sizeof(*rows), compare_rows, report->options.stop);
+    if (r != 0) {
+        (void)mem_free(rows);
+        return err_pass(r);
+    }
     *ret = rows;
     return 0;
 }
@@ -107,8 +111,8 @@ static void delta_add(ComplexityDelta *delta, const ComplexityRow *before,
 
 /* Both lists in step. Equal names of one file meet in order of place, so the k-th is held against
  * the k-th. */
-static void delta_merge(ComplexityDelta *delta, const ComplexityRow *const *before, size_t n_before,
-                        const ComplexityRow *const *after, size_t n_after)
+static int delta_merge(ComplexityDelta *delta, const ComplexityRow *const *before, size_t n_before,
+                       const ComplexityRow *const *after, size_t n_after, Stop stop)
 {
     size_t i = 0;
     size_t j = 0;
@@ -116,10 +120,14 @@ static void delta_merge(ComplexityDelta *delta, const ComplexityRow *const *befo
     while (i < n_before || j < n_after) {
         int c = i == n_before ? 1 : j == n_after ? -1 : compare_identity(before[i], after[j]);
 
+        if (stop_is_asked_at(stop, i + j)) {
+            return err_raise(-ECANCELED);
+        }
         delta_add(delta, c <= 0 ? before[i] : NULL, c >= 0 ? after[j] : NULL);
         i += c <= 0;
         j += c >= 0;
     }
+    return 0;
 }
 
 static void delta_sums(const ComplexityReport *report, int64_t sign, ComplexityDelta *delta)
@@ -153,11 +161,16 @@ int complexity_delta_init(ComplexityDelta *delta, const ComplexityReport *before
     }
     delta->limit = after->options.limit;
     delta->offset = after->options.offset;
-    delta_merge(delta, old_rows, before->n_functions, new_rows, after->n_functions);
+    delta->stop = after->options.stop;
+    r = delta_merge(delta, old_rows, before->n_functions, new_rows, after->n_functions,
+                    after->options.stop);
+    if (r != 0) {
+        return err_pass(r);
+    }
     delta_sums(before, -1, delta);
     delta_sums(after, 1, delta);
-    qsort(delta->rows, delta->n_rows, sizeof(*delta->rows), compare_changes);
-    return 0;
+    return err_pass(sort_items(delta->rows, delta->n_rows, sizeof(*delta->rows), compare_changes,
+                               after->options.stop));
 }
 
 void complexity_delta_deinit(ComplexityDelta *delta)

@@ -32,11 +32,13 @@ typedef struct ComplexityDelta {
     int64_t cognitive;
     size_t limit; /* the rows that are written, as the later report's options say */
     size_t offset;
+    Stop stop; /* likewise */
 } ComplexityDelta;
 
 #define COMPLEXITY_DELTA_NULL ((ComplexityDelta){.rows = NULL})
 
-/* Both reports are finished, of the same variant, and borrowed until deinit. 0, -ENOMEM. */
+/* Both reports are finished, of the same variant, and borrowed until deinit. 0, -ENOMEM,
+ * -ECANCELED: the later one was stopped. */
 int complexity_delta_init(ComplexityDelta *delta, const ComplexityReport *before,
                           const ComplexityReport *after);
 void complexity_delta_deinit(ComplexityDelta *delta);

@@ -1,11 +1,21 @@
 /* The difference as JSON and in words. */
 #include "toolkit/complexity/delta.h"
 
+#include "base/error.h"
 #include "toolkit/complexity/report_format.h"
 
 static ComplexityReportOptions delta_bounds(const ComplexityDelta *delta)
 {
     return (ComplexityReportOptions){.limit = delta->limit, .offset = delta->offset};
+}
+
+/* In front of each row, as report_goes_on. */
+static bool delta_goes_on(const ComplexityDelta *delta, size_t i, int *r)
+{
+    if (*r == 0 && stop_is_asked_at(delta->stop, i)) {
+        *r = err_raise(-ECANCELED);
+    }
+    return *r == 0;
 }
 
 static void delta_json_side(JsonWriter *w, Span key, const ComplexityRow *row)
@@ -54,7 +64,7 @@ void complexity_delta_write_members(const ComplexityDelta *delta, JsonWriter *w)
     json_write_int(w, delta->cognitive);
     json_write_key(w, SPAN("rows"));
     json_write_array(w);
-    for (size_t i = page.from; i < page.to; i++) {
+    for (size_t i = page.from; i < page.to && delta_goes_on(delta, i, &w->r); i++) {
         delta_json_row(w, &delta->rows[i]);
     }
     json_write_end_array(w);
@@ -135,7 +145,7 @@ int complexity_delta_write_text(const ComplexityDelta *delta, Bytes *out)
         report_text_str(&t, "\n| Change | Function | File | Line | Cyclomatic | Cognitive |\n"
                             "|---|---|---|---:|---:|---:|\n");
     }
-    for (size_t i = page.from; i < page.to; i++) {
+    for (size_t i = page.from; i < page.to && delta_goes_on(delta, i, &t.r); i++) {
         delta_text_row(&t, &delta->rows[i]);
     }
     report_md_more(&bounds, delta->n_rows, &t);

@@ -214,7 +214,7 @@ static int walk_open(Walk *walk, const ComplexityPlace *place, const WalkFrame *
     }
     r = walk_begin_function(walk, frame, has_row, name);
     if (r == 0 && has_row && walk->language->parameters_of != NULL) {
-        walk_function(walk)->parameters = walk->language->parameters_of(place);
+        walk->functions[walk->n_functions - 1].parameters = walk->language->parameters_of(place);
     }
     return err_pass(r);
 }

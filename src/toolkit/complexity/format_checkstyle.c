@@ -38,7 +38,7 @@ int report_write_checkstyle(const ComplexityReport *report, Bytes *out)
     report_text_begin(&t, out);
     report_text_str(&t,
                     "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<checkstyle version=\"4.3\">\n");
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && report_goes_on(report, i, &t.r); i++) {
         if (i == 0 || list[i]->row.file != list[i - 1]->row.file) {
             report_text_str(&t, "  <file name=\"");
             report_text_xml(&t, list[i]->row.path);

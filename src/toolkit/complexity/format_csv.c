@@ -47,7 +47,7 @@ int report_write_csv(const ComplexityReport *report, Bytes *out)
     report_text_str(&t, "file,function,language,first_line,last_line,cyclomatic,cognitive,nesting,"
                         "lines,code_lines,comment_lines,parameters,tokens,halstead_volume,"
                         "halstead_difficulty,halstead_effort,parse_error\r\n");
-    for (size_t i = page.from; i < page.to; i++) {
+    for (size_t i = page.from; i < page.to && report_goes_on(report, i, &t.r); i++) {
         csv_function(report, &report->functions[i], &t);
     }
     return report_text_end(&t);

@@ -91,7 +91,7 @@ static void json_violations(const ComplexityReport *report, JsonWriter *w)
 
     json_write_key(w, SPAN("violations"));
     json_write_array(w);
-    for (size_t i = page.from; i < page.to; i++) {
+    for (size_t i = page.from; i < page.to && report_goes_on(report, i, &w->r); i++) {
         json_violation(&report->violations[i], w);
     }
     json_write_end_array(w);
@@ -181,7 +181,7 @@ static void json_functions(const ComplexityReport *report, JsonWriter *w)
 
     json_write_key(w, SPAN("functions"));
     json_write_array(w);
-    for (size_t i = page.from; i < page.to; i++) {
+    for (size_t i = page.from; i < page.to && report_goes_on(report, i, &w->r); i++) {
         json_function(report, &report->functions[i], w);
     }
     json_write_end_array(w);
@@ -218,7 +218,7 @@ static void json_files(const ComplexityReport *report, JsonWriter *w)
 
     json_write_key(w, SPAN("files"));
     json_write_array(w);
-    for (size_t i = page.from; i < page.to; i++) {
+    for (size_t i = page.from; i < page.to && report_goes_on(report, i, &w->r); i++) {
         json_file(&report->files[i], w);
     }
     json_write_end_array(w);
@@ -249,7 +249,7 @@ static void json_top_files(const ComplexityReport *report, JsonWriter *w)
     report_json_uint(w, SPAN("total"), report->n_files);
     json_write_key(w, SPAN("rankings"));
     json_write_array(w);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && report_goes_on(report, i, &w->r); i++) {
         json_ranking(report->ranked[i], i + 1, w);
     }
     json_write_end_array(w);
@@ -262,7 +262,7 @@ static void json_skipped(const ComplexityReport *report, JsonWriter *w)
 
     json_write_key(w, SPAN("skipped"));
     json_write_array(w);
-    for (size_t i = page.from; i < page.to; i++) {
+    for (size_t i = page.from; i < page.to && report_goes_on(report, i, &w->r); i++) {
         const ComplexitySkipped *row = &report->skipped[i];
 
         json_write_object(w);

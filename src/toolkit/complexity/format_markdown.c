@@ -44,7 +44,7 @@ void report_md_top_files(const ComplexityReport *report, ReportText *t)
                        "| Rank | File | Functions | Max Cyclomatic | Avg Cognitive | Halstead | "
                        "Score |\n"
                        "|---:|---|---:|---:|---:|---:|---:|\n");
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && report_goes_on(report, i, &t->r); i++) {
         const ComplexityFileRow *row = report->ranked[i];
 
         report_text_str(t, "| ");
@@ -65,7 +65,7 @@ static void md_parse_errors(const ComplexityReport *report, ReportText *t)
     ReportPage page = report_page(&report->options, report->n_files);
     bool is_first = true;
 
-    for (size_t i = page.from; i < page.to; i++) {
+    for (size_t i = page.from; i < page.to && report_goes_on(report, i, &t->r); i++) {
         const ComplexityFile *file = &report->files[i].file;
 
         if (file->n_errors == 0) {
@@ -93,7 +93,7 @@ void report_md_not_measured(const ComplexityReport *report, ReportText *t)
         return;
     }
     report_text_str(t, "\n## Not Measured\n\n| File | Reason |\n|---|---|\n");
-    for (size_t i = page.from; i < page.to; i++) {
+    for (size_t i = page.from; i < page.to && report_goes_on(report, i, &t->r); i++) {
         const ComplexitySkipped *row = &report->skipped[i];
 
         report_text_str(t, "| ");
@@ -119,7 +119,7 @@ static void md_functions(const ComplexityReport *report, ReportText *t)
                     "| Function | File | Lines | Cyclomatic | Cognitive | Nesting | Code Lines | "
                     "Parameters | Halstead |\n"
                     "|---|---|---:|---:|---:|---:|---:|---:|---:|\n");
-    for (size_t i = page.from; i < page.to; i++) {
+    for (size_t i = page.from; i < page.to && report_goes_on(report, i, &t->r); i++) {
         const ComplexityRow *row = &report->functions[i];
         const ComplexityFunction *f = row->function;
 
@@ -150,7 +150,7 @@ static void md_violations(const ComplexityReport *report, ReportText *t)
     report_text_str(t, "\n## Violations\n\n"
                        "| Severity | Function | File | Line | Rule | Value | Threshold |\n"
                        "|---|---|---|---:|---|---:|---:|\n");
-    for (size_t i = page.from; i < page.to; i++) {
+    for (size_t i = page.from; i < page.to && report_goes_on(report, i, &t->r); i++) {
         const ComplexityViolation *v = &report->violations[i];
 
         report_text_str(t, "| ");

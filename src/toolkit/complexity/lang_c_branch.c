@@ -1,4 +1,5 @@
-/* Branches of an #if that a tree cannot hold, as the braces in them are not closed there. */
+/* Branches of an #if that a tree cannot hold, as the braces in them are not closed there, or as an
+ * `else` in them has its other half outside. */
 #include "toolkit/complexity/lang_c_mend.h"
 
 #include "base/alloc.h"
@@ -11,7 +12,8 @@ typedef struct MendBranch {
     uint32_t second; /* what ended its first branch; 0: nothing yet */
     int32_t braces;  /* open when it began */
     int32_t change;  /* what the first branch made of that */
-    bool splits;     /* a pair of brackets has its ends in different branches, or outside */
+    bool splits; /* a pair of brackets, or `else` and its statement or its `if`, are in different
+                    branches, or one of them outside */
 } MendBranch;
 
 typedef struct MendBranches {
@@ -38,7 +40,7 @@ static int branch_push(MendBranches *branches, MendBranch branch)
 }
 
 /* A branch ends at that token. */
-static void branch_end(MendBranches *branches, MendBranch *branch, uint32_t at)
+static void branch_end(const Mend *mend, MendBranches *branches, MendBranch *branch, uint32_t at)
 {
     int32_t change = branches->braces - branch->braces;
 
@@ -46,7 +48,7 @@ static void branch_end(MendBranches *branches, MendBranch *branch, uint32_t at)
         branch->second = at;
         branch->change = change;
     }
-    branch->splits |= change != 0;
+    branch->splits |= change != 0 || mend->tokens[at - 1].word == MEND_ELSE;
     branches->braces = branch->braces;
 }
 
@@ -67,17 +69,19 @@ static int branch_meet(Mend *mend, MendBranches *branches, uint32_t i)
     MendBranch *branch = branches->n == 0 ? NULL : &branches->p[branches->n - 1];
 
     if (span_starts_with(word, SPAN("if"))) {
+        /* There is a token behind: the semicolon at the end. */
+        bool splits = token->in_parens || mend->tokens[i + 1].word == MEND_ELSE;
+
         return err_pass(branch_push(
-            branches,
-            (MendBranch){.first = i, .braces = branches->braces, .splits = token->in_parens}));
+            branches, (MendBranch){.first = i, .braces = branches->braces, .splits = splits}));
     }
     if (branch == NULL) {
         return 0;
     }
     if (span_starts_with(word, SPAN("el"))) {
-        branch_end(branches, branch, i);
+        branch_end(mend, branches, branch, i);
     } else if (span_equals(word, SPAN("endif"))) {
-        branch_end(branches, branch, i);
+        branch_end(mend, branches, branch, i);
         branches->braces += branch->change;
         if (branch->splits) {
             branch_keep_first(mend, branch, i);
@@ -92,7 +96,7 @@ int complexity_c_mend_branches(Mend *mend)
     MendBranches branches = {.p = NULL};
     int r = 0;
 
-    for (uint32_t i = 0; r == 0 && i < mend->n; i++) {
+    for (uint32_t i = 0; r == 0 && i < mend->n && !stop_is_asked_at(mend->stop, i); i++) {
         char kind = mend->tokens[i].kind;
 
         if (kind == '#') {

@@ -14,6 +14,9 @@
 /* Tokens of a value in front of `...`. */
 #define MEND_RANGE_MAX 16
 
+/* Tokens of a type's arguments, with their brackets. */
+#define MEND_TEMPLATE_MAX 64
+
 /* Attributes in a row. */
 #define MEND_CHAIN_MAX 4
 
@@ -93,7 +96,42 @@ static bool mend_is_before_name(const Mend *mend, const MendToken *before, size_
     return behind->kind == '(' || (behind->kind == ':' && mend_at(mend, next + 2)->kind == ':');
 }
 
-/* `EXPORT int`, `FORMAT(1) const char` */
+/* The token behind `std::vector<int>`; 0 if no such type begins there. */
+static size_t mend_behind_template(const Mend *mend, size_t i)
+{
+    int depth = 0;
+
+    while (mend_is_name(mend_at(mend, i)) && mend_at(mend, i + 1)->kind == ':' &&
+           mend_at(mend, i + 2)->kind == ':') {
+        i += 3;
+    }
+    if (!mend_is_name(mend_at(mend, i)) || mend_at(mend, i + 1)->kind != '<') {
+        return 0;
+    }
+    for (size_t n = 1; n < MEND_TEMPLATE_MAX; n++) {
+        char kind = mend_at(mend, i + n)->kind;
+
+        depth += (kind == '<') - (kind == '>');
+        if (depth == 0) {
+            return i + n + 1;
+        }
+        if (strchr(";{}#", kind) != NULL) {
+            return 0;
+        }
+    }
+    return 0;
+}
+
+/* `Vec<int> name`, `Vec<int> *name` */
+static bool mend_is_template(const Mend *mend, size_t i)
+{
+    size_t end = mend_behind_template(mend, i);
+    const MendToken *behind = mend_at(mend, end);
+
+    return end != 0 && (behind->kind == 'w' || behind->kind == '*' || behind->kind == '&');
+}
+
+/* `EXPORT int`, `FORMAT(1) const char`, `EXPORT Vec<int> name` */
 static bool mend_is_before_type(const Mend *mend, size_t i, const MendToken *before, size_t next)
 {
     const MendToken *token = &mend->tokens[i];
@@ -101,12 +139,13 @@ static bool mend_is_before_type(const Mend *mend, size_t i, const MendToken *bef
 
     if (token->in_parens || (token->brace == MEND_BLOCK && has_arguments) ||
         !(mend_is_boundary(before) || before->word == MEND_STORAGE ||
-          before->word == MEND_QUALIFIER)) {
+          before->word == MEND_QUALIFIER || (before->kind == '>' && token->brace == MEND_SCOPE))) {
         return false;
     }
     next = mend_behind_attributes(mend, next);
     token = mend_at(mend, next);
-    return mend_begins_declaration(token) || (has_arguments && token->word == MEND_QUALIFIER);
+    return mend_begins_declaration(token) || (has_arguments && token->word == MEND_QUALIFIER) ||
+           mend_is_template(mend, next);
 }
 
 /* `int name UNUSED,` */
@@ -411,9 +450,11 @@ static size_t mend_argument(Mend *mend, size_t i)
 
 static void mend_apply(Mend *mend)
 {
+    size_t next_question = 0;
     size_t i = 1;
 
-    while (i + 1 < mend->n) {
+    while (i + 1 < mend->n &&
+           !stop_is_asked_in(mend->stop, mend->tokens[i].start, &next_question)) {
         size_t next = mend->tokens[i].kind == 'w' ? mend_behind(mend, i) : i + 1;
 
         if (mend->tokens[i].kind == '#') {
@@ -438,9 +479,9 @@ static void mend_apply(Mend *mend)
     }
 }
 
-int complexity_c_mend(char *text, size_t n, bool *ret_changed)
+int complexity_c_mend(char *text, size_t n, Stop stop, bool *ret_changed)
 {
-    Mend mend = {.p = text, .text = span_make(text, n)};
+    Mend mend = {.p = text, .text = span_make(text, n), .stop = stop};
     int r;
 
     *ret_changed = false;
@@ -453,7 +494,7 @@ int complexity_c_mend(char *text, size_t n, bool *ret_changed)
     }
     if (r == 0 && mend.changed) {
         (void)mem_free(mend.tokens);
-        mend = (Mend){.p = text, .text = span_make(text, n), .changed = true};
+        mend = (Mend){.p = text, .text = span_make(text, n), .changed = true, .stop = stop};
         r = complexity_c_mend_read(&mend);
     }
     if (r == 0) {

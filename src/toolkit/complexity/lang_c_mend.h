@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/span.h"
+#include "base/stop.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,6 +51,7 @@ typedef struct Mend {
     size_t cap;
     size_t previous; /* the last token that is left, where the rules are */
     bool changed;
+    Stop stop; /* what is left then is left */
 
     /* while the tokens are made */
     uint32_t open;      /* ( that is not closed yet; those around it by .partner */
@@ -65,7 +67,8 @@ typedef struct Mend {
  * -ENOMEM. */
 int complexity_c_mend_read(Mend *mend);
 
-/* Of an #if in whose branches there are braces that are closed elsewhere, or that is inside of
- * parentheses, only the first branch is left: no tree could hold the others too. The tokens are
- * then no longer those of the text (.changed). 0, -ENOMEM. */
+/* Of an #if in whose branches there are braces that are closed elsewhere, or an `else` whose `if`
+ * or statement is elsewhere, or that is inside of parentheses, only the first branch is left: no
+ * tree could hold the others too. The tokens are then no longer those of the text (.changed). 0,
+ * -ENOMEM. */
 int complexity_c_mend_branches(Mend *mend);

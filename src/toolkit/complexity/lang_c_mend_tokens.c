@@ -231,10 +231,11 @@ static size_t mend_read(const Mend *mend, size_t at, bool at_line_start, char *r
 int complexity_c_mend_read(Mend *mend)
 {
     bool at_line_start = true;
+    size_t next_question = 0;
     size_t at = 0;
     int r = mend_add(mend, ';', 0, 0);
 
-    while (r == 0 && at < mend->text.n) {
+    while (r == 0 && at < mend->text.n && !stop_is_asked_in(mend->stop, at, &next_question)) {
         size_t joint = complexity_c_joint(mend->text, at);
 
         if (mend->p[at] == '\n' || complexity_c_is_blank(mend->p[at])) {

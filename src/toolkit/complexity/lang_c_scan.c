@@ -38,16 +38,10 @@ size_t complexity_c_comment(Span text, size_t at)
     if (text.p[at + 1] == '/') {
         return c_line_comment(text, at);
     }
-    at += 2;
-    while (at < text.n) {
-        const char *star = memchr(text.p + at, '*', text.n - at);
-
-        if (star == NULL) {
-            break;
-        }
-        at = (size_t)(star - text.p) + 1;
-        if (at < text.n && text.p[at] == '/') {
-            return at + 1;
+    /* memchr would be called for each star of a comment that has nothing else. */
+    for (at += 2; at + 1 < text.n; at++) {
+        if (text.p[at] == '*' && text.p[at + 1] == '/') {
+            return at + 2;
         }
     }
     return text.n;

@@ -69,14 +69,15 @@ static size_t c_prepare_directive(char *p, Span text, size_t at, bool *changed)
     return end;
 }
 
-bool complexity_c_prepare(char *p, size_t n)
+bool complexity_c_prepare(char *p, size_t n, Stop stop)
 {
     Span text = span_make(p, n);
     bool at_line_start = true;
     bool changed = false;
+    size_t next_question = 0;
     size_t at = 0;
 
-    while (at < n) {
+    while (at < n && !stop_is_asked_in(stop, at, &next_question)) {
         char c = p[at];
 
         if (c == '\n') {

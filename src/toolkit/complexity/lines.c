@@ -5,23 +5,30 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
+/* Bytes, or lines, that are looked at together: what is counted in them fits a byte, so that
+ * compilers count many at once. Looking for each newline would take a second for a text that has
+ * nothing else. */
+#define LINES_BLOCK ((size_t)64)
+
+static size_t lines_newlines_in(const char *p, size_t n)
+{
+    uint8_t count = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        count = (uint8_t)(count + (p[i] == '\n'));
+    }
+    return count;
+}
+
 static size_t lines_newlines(Span text)
 {
-    const char *p = text.p;
-    size_t left = text.n;
+    size_t at = 0;
     size_t n = 0;
 
-    while (left > 0) {
-        const char *newline = memchr(p, '\n', left);
-
-        if (newline == NULL) {
-            break;
-        }
-        n++;
-        left -= (size_t)(newline - p) + 1;
-        p = newline + 1;
+    for (; text.n - at >= LINES_BLOCK; at += LINES_BLOCK) {
+        n += lines_newlines_in(text.p + at, LINES_BLOCK);
     }
-    return n;
+    return n + lines_newlines_in(text.p + at, text.n - at);
 }
 
 int complexity_lines_begin(ComplexityLines *lines, Span text)
@@ -45,16 +52,21 @@ int complexity_lines_begin(ComplexityLines *lines, Span text)
 
 void complexity_lines_mark_changed(ComplexityLines *lines, Span a, Span b)
 {
-    size_t at = 0;
+    uint32_t row = 0;
 
-    for (uint32_t row = 0; at < a.n; row++) {
-        const char *newline = memchr(a.p + at, '\n', a.n - at);
-        size_t n = newline != NULL ? (size_t)(newline - a.p) + 1 - at : a.n - at;
+    for (size_t at = 0; at < a.n; at += LINES_BLOCK) {
+        size_t n = a.n - at < LINES_BLOCK ? a.n - at : LINES_BLOCK;
 
-        if (memcmp(a.p + at, b.p + at, n) != 0) {
-            complexity_lines_mark(lines, row, COMPLEXITY_LINE_CODE);
+        if (memcmp(a.p + at, b.p + at, n) == 0) {
+            row += (uint32_t)lines_newlines_in(a.p + at, n);
+            continue;
         }
-        at += n;
+        for (size_t i = at; i < at + n; i++) {
+            if (a.p[i] != b.p[i]) {
+                complexity_lines_mark(lines, row, COMPLEXITY_LINE_CODE);
+            }
+            row += a.p[i] == '\n';
+        }
     }
 }
 
@@ -86,40 +98,78 @@ static int lines_reserve_sums(ComplexityLines *lines, size_t n)
     return 0;
 }
 
+/* Of n lines, a block at most. */
+static uint32_t lines_count_code(const uint8_t *kinds, size_t n)
+{
+    uint8_t count = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        count = (uint8_t)(count + (kinds[i] & COMPLEXITY_LINE_CODE));
+    }
+    return count;
+}
+
+static uint32_t lines_count_comments(const uint8_t *kinds, size_t n)
+{
+    uint8_t count = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        count = (uint8_t)(count + (kinds[i] == COMPLEXITY_LINE_COMMENT));
+    }
+    return count;
+}
+
 int complexity_lines_sum(ComplexityLines *lines)
 {
-    uint32_t n_code = 0;
-    uint32_t n_comments = 0;
-    int r = lines_reserve_sums(lines, (size_t)lines->n + 1);
+    size_t n_blocks = lines->n / LINES_BLOCK;
+    int r = lines_reserve_sums(lines, n_blocks + 1);
 
     if (r != 0) {
         return err_pass(r);
     }
-    for (uint32_t i = 0; i < lines->n; i++) {
-        lines->code[i] = n_code;
-        lines->comments[i] = n_comments;
-        n_code += (lines->kinds[i] & COMPLEXITY_LINE_CODE) != 0;
-        n_comments += lines->kinds[i] == COMPLEXITY_LINE_COMMENT;
+    lines->code[0] = 0;
+    lines->comments[0] = 0;
+    for (size_t i = 0; i < n_blocks; i++) {
+        const uint8_t *kinds = lines->kinds + i * LINES_BLOCK;
+
+        lines->code[i + 1] = lines->code[i] + lines_count_code(kinds, LINES_BLOCK);
+        lines->comments[i + 1] = lines->comments[i] + lines_count_comments(kinds, LINES_BLOCK);
     }
-    lines->code[lines->n] = n_code;
-    lines->comments[lines->n] = n_comments;
     return 0;
 }
 
-static uint32_t lines_between(const ComplexityLines *lines, const uint32_t *sums, uint32_t first,
-                              uint32_t last)
+/* Before that row. */
+static uint32_t lines_code_before(const ComplexityLines *lines, uint32_t row)
 {
-    uint32_t end = last < lines->n ? last + 1 : lines->n;
+    size_t start = row - row % LINES_BLOCK;
 
-    return first < end ? sums[end] - sums[first] : 0;
+    return lines->code[row / LINES_BLOCK] + lines_count_code(lines->kinds + start, row - start);
+}
+
+static uint32_t lines_comments_before(const ComplexityLines *lines, uint32_t row)
+{
+    size_t start = row - row % LINES_BLOCK;
+
+    return lines->comments[row / LINES_BLOCK] +
+           lines_count_comments(lines->kinds + start, row - start);
+}
+
+static uint32_t lines_end(const ComplexityLines *lines, uint32_t last)
+{
+    return last < lines->n ? last + 1 : lines->n;
 }
 
 uint32_t complexity_lines_code(const ComplexityLines *lines, uint32_t first, uint32_t last)
 {
-    return lines_between(lines, lines->code, first, last);
+    uint32_t end = lines_end(lines, last);
+
+    return first < end ? lines_code_before(lines, end) - lines_code_before(lines, first) : 0;
 }
 
 uint32_t complexity_lines_comments(const ComplexityLines *lines, uint32_t first, uint32_t last)
 {
-    return lines_between(lines, lines->comments, first, last);
+    uint32_t end = lines_end(lines, last);
+
+    return first < end ? lines_comments_before(lines, end) - lines_comments_before(lines, first)
+                       : 0;
 }

@@ -19,7 +19,7 @@ typedef struct ComplexityLines {
     uint8_t *kinds; /* by line, from 0 */
     uint32_t n;     /* lines of the file; what is behind the last newline is one unless empty */
     size_t cap;
-    uint32_t *code; /* after complexity_lines_sum: lines of code before that line */
+    uint32_t *code; /* after complexity_lines_sum: lines of code before each 64th line */
     uint32_t *comments;
     size_t cap_sums;
 } ComplexityLines;

@@ -21,15 +21,15 @@
 
 #include "base/arena.h"
 #include "base/span.h"
+#include "base/stop.h"
 #include "toolkit/complexity/language.h"
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum {
-    COMPLEXITY_E_CANCELLED = 1, /* *cancel became true */
+    COMPLEXITY_E_CANCELLED = 1, /* .stop was asked for */
     COMPLEXITY_E_TOO_COSTLY,    /* parsing took more time than the options allow */
     COMPLEXITY_E_TOO_BIG,       /* the tree took more memory than the options allow */
     COMPLEXITY_E_NO_MEMORY,     /* the parser ran out of it: another day there may be more */
@@ -96,10 +96,10 @@ typedef struct ComplexityFile {
 } ComplexityFile;
 
 typedef struct ComplexityOptions {
-    bool increments;           /* list them */
-    int64_t max_parse_us;      /* of the thread's own time, not the clock's; 0: no limit */
-    size_t max_bytes;          /* of the tree and what leads to it; 0: no limit */
-    const atomic_bool *cancel; /* may be NULL; looked at every few thousand steps */
+    bool increments;      /* list them */
+    int64_t max_parse_us; /* of the thread's own time, not the clock's; 0: no limit */
+    size_t max_bytes;     /* of the tree and what leads to it; 0: no limit */
+    Stop stop;            /* asked every 64 KiB, and every thousand steps */
 } ComplexityOptions;
 
 typedef struct ComplexityMeter ComplexityMeter;

@@ -1,8 +1,6 @@
 /* A meter: the parser, the tables of the languages it has met, and the memory of its walks. */
 #include "toolkit/complexity/measure.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/random.h"
@@ -101,7 +99,7 @@ static void meter_set_lines(const Walk *walk, ComplexityFunction *row)
         complexity_lines_comments(&walk->lines, row->first_line - 1, row->last_line - 1);
 }
 
-static int meter_give(Walk *walk, const ComplexityLanguage *language, Arena *arena,
+static int meter_give(Walk *walk, const ComplexityLanguage *language, Stop stop, Arena *arena,
                       ComplexityFile *ret)
 {
     const ComplexityLines *lines = &walk->lines;
@@ -112,9 +110,12 @@ static int meter_give(Walk *walk, const ComplexityLanguage *language, Arena *are
         if (rows == NULL) {
             return err_raise(-ENOMEM);
         }
-        memcpy(rows, walk->rows, walk->n_rows * sizeof(*rows));
     }
     for (size_t i = 0; i < walk->n_rows; i++) {
+        if (stop_is_asked_at(stop, i)) {
+            return COMPLEXITY_E_CANCELLED;
+        }
+        rows[i] = walk->rows[i];
         meter_set_lines(walk, &rows[i]);
     }
     *ret = (ComplexityFile){
@@ -159,7 +160,8 @@ static int meter_measure(ComplexityMeter *meter, const ComplexityLanguage *langu
     if (r != 0) {
         return r;
     }
-    return err_pass(meter_give(&meter->walk, language, arena, ret));
+    r = meter_give(&meter->walk, language, options->stop, arena, ret);
+    return r > 0 ? r : err_pass(r);
 }
 
 int complexity_measure(ComplexityMeter *meter, const ComplexityLanguage *language, Span text,

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include <tree_sitter/progress.h>
+#include <tree_sitter/changes.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -22,9 +22,6 @@ typedef struct Parse {
     uint64_t end_ns;  /* of the thread's time; 0: whenever */
     uint32_t n_looks; /* how often the parser has asked */
     int outcome;      /* why it was stopped */
-    /* The reading of the mended text; NULL: there is none, or this is it. */
-    struct Parse *second;
-    bool is_tried; /* it was made, if there was something to mend */
 } Parse;
 
 /* What errors in a tree are worth, so that one which swallows half of the file is not better than
@@ -42,24 +39,52 @@ typedef struct Parse {
 #define PARSE_RESERVE_BYTES          ((size_t)40 * 1024 * 1024)
 #define PARSE_RESERVE_BYTES_PER_BYTE ((size_t)20)
 
-/* Texts up to this length have the same reserve, which is made once. */
+/* Texts up to this length have the same reserve, which is made once, and are read in one piece. */
 #define PARSE_SHORT_BYTES ((size_t)256 * 1024)
 
 static bool parse_stops(TSParseState *state);
 
 /* ---- one call ---- */
 
+/* Each reading has its own time. */
+static uint64_t parse_end_ns(const ComplexityOptions *options)
+{
+    return options->max_parse_us > 0 ? clock_thread_ns() + (uint64_t)options->max_parse_us * 1000
+                                     : 0;
+}
+
+static bool parse_is_late(const Parse *parse)
+{
+    return parse->end_ns != 0 && clock_thread_ns() >= parse->end_ns;
+}
+
+/* Within a token the parser asks nobody, and one may be as long as the text: so a long text is
+ * handed out in pieces, and whoever is to stop is told that it ends here. */
 static const char *parse_feed(void *payload, uint32_t byte, TSPoint position, uint32_t *ret_n)
 {
-    const Parse *parse = payload;
+    Parse *parse = payload;
+    size_t n = byte < parse->text.n ? parse->text.n - byte : 0;
 
     (void)position;
-    if (byte >= parse->text.n) {
+    if (parse->text.n > PARSE_SHORT_BYTES && parse->outcome == 0) {
+        if (stop_is_asked(parse->options->stop)) {
+            parse->outcome = COMPLEXITY_E_CANCELLED;
+        } else if (parse_is_late(parse)) {
+            parse->outcome = COMPLEXITY_E_TOO_COSTLY;
+        }
+        n = n < STOP_BYTES ? n : STOP_BYTES;
+    }
+    if (n == 0 || parse->outcome != 0) {
         *ret_n = 0;
         return "";
     }
-    *ret_n = (uint32_t)parse->text.n - byte;
+    *ret_n = (uint32_t)n;
     return parse->text.p + byte;
+}
+
+static uint32_t parse_n_blocks(Span text)
+{
+    return (uint32_t)(text.n / TW_CHANGE_BLOCK) + 1;
 }
 
 static size_t parse_reserve_for(size_t n)
@@ -68,13 +93,29 @@ static size_t parse_reserve_for(size_t n)
            (n > PARSE_SHORT_BYTES ? n - PARSE_SHORT_BYTES : 0) * PARSE_RESERVE_BYTES_PER_BYTE;
 }
 
-/* 0 with a tree, -ENOTSUP, -ENOTRECOVERABLE, COMPLEXITY_E_*. */
-static int parse_run(Parse *parse)
+static void parse_call(Parse *parse, const Parse *old)
 {
     TSInput input = {.payload = parse, .read = parse_feed, .encoding = TSInputEncodingUTF8};
     TSParseOptions parse_options = {.payload = parse, .progress_callback = parse_stops};
-    uint64_t *ns = &parse->owner->parse_ns;
-    uint64_t before_ns = *ns;
+    Stop stop = parse->options->stop;
+
+    parse->parser = ts_parser_new();
+    if (!ts_parser_set_language(parse->parser, parse->language->grammar())) {
+        parse->outcome = err_raise(-ENOTSUP);
+    } else if (old != NULL &&
+               !tw_tree_mark_changes(old->tree, parse->owner->changes, parse_n_blocks(parse->text),
+                                     stop.is_asked, stop.context)) {
+        parse->outcome = COMPLEXITY_E_CANCELLED;
+    } else {
+        parse->tree = ts_parser_parse_with_options(parse->parser, old != NULL ? old->tree : NULL,
+                                                   input, parse_options);
+    }
+}
+
+/* What is the same in the old reading (may be NULL) is taken from its tree, as far as the owner's
+ * list of changes says so. 0 with a tree, -ENOTSUP, -ENOTRECOVERABLE, COMPLEXITY_E_*. */
+static int parse_run(Parse *parse, const Parse *old)
+{
     uint64_t start_ns;
     ComplexityMemory *before;
 
@@ -83,15 +124,12 @@ static int parse_run(Parse *parse)
     }
     start_ns = clock_monotonic_ns();
     before = complexity_memory_enter(parse->memory);
-    parse->parser = ts_parser_new();
-    if (ts_parser_set_language(parse->parser, parse->language->grammar())) {
-        parse->tree = ts_parser_parse_with_options(parse->parser, NULL, input, parse_options);
-    } else {
-        parse->outcome = err_raise(-ENOTSUP);
-    }
+    parse_call(parse, old);
     complexity_memory_leave(before);
-    /* With that of the second reading, which may have been in between. */
-    *ns = before_ns + (clock_monotonic_ns() - start_ns);
+    parse->owner->parse_ns += clock_monotonic_ns() - start_ns;
+    if (parse->outcome != 0) {
+        parse->tree = NULL; /* of a part of the text */
+    }
     if (parse->tree == NULL) {
         return parse->outcome != 0 ? parse->outcome : err_raise(-ENOTRECOVERABLE);
     }
@@ -118,95 +156,95 @@ static int parse_copy(ComplexityParser *parser, size_t i, Span text)
     return 0;
 }
 
-static void parse_drop_second(Parse *parse)
+/* For each block of the two texts, which have the same length, the next one in which they differ
+ * (tree_sitter/changes.h). 0, -ENOMEM. */
+static int parse_compare(ComplexityParser *parser, Span a, Span b)
 {
-    parse->second->tree = NULL;
-    complexity_memory_end(parse->second->memory);
-    parse->memory->max_bytes = parse->options->max_bytes;
+    uint32_t n = parse_n_blocks(a);
+    uint32_t next = n;
+
+    if (n > parser->cap_changes) {
+        uint32_t *changes = mem_realloc(parser->changes, n * sizeof(*changes));
+
+        if (changes == NULL) {
+            return err_raise(-ENOMEM);
+        }
+        parser->changes = changes;
+        parser->cap_changes = n;
+    }
+    for (uint32_t i = n; i-- > 0;) {
+        size_t at = (size_t)i * TW_CHANGE_BLOCK;
+        size_t n_block = a.n - at < TW_CHANGE_BLOCK ? a.n - at : TW_CHANGE_BLOCK;
+
+        if (memcmp(a.p + at, b.p + at, n_block) != 0) {
+            next = i;
+        }
+        parser->changes[i] = next;
+    }
+    return 0;
 }
 
-static int parse_make_second(Parse *parse)
+/* Whether the second may be better than what the first came to. */
+static bool parse_wants_second(const Parse *first, int r)
 {
-    ComplexityParser *owner = parse->owner;
-    Parse *second = parse->second;
+    if (first->language->mend == NULL) {
+        return false;
+    }
+    if (r != 0) {
+        return r == COMPLEXITY_E_TOO_COSTLY || r == COMPLEXITY_E_TOO_BIG;
+    }
+    return ts_node_has_error(ts_tree_root_node(first->tree));
+}
+
+/* What the first holds is not there for the second. At least one byte, as 0 is no limit. */
+static size_t parse_bytes_left(const Parse *first)
+{
+    size_t max = first->options->max_bytes;
+    size_t held = first->memory->pool.bytes;
+
+    return max == 0 ? 0 : max > held ? max - held : 1;
+}
+
+/* 0 with a tree or, if there is nothing to mend, without; else as parse_run, or -ENOMEM. */
+static int parse_second(const Parse *first, Parse *second)
+{
+    ComplexityParser *owner = first->owner;
+    const ComplexityOptions *options = first->options;
     bool changed = false;
-    int r = parse_copy(owner, 1, parse->text);
+    int r = parse_copy(owner, 1, first->text);
 
     if (r == 0) {
-        r = parse->language->mend(owner->seen[1], parse->text.n, &changed);
+        r = first->language->mend(owner->seen[1], first->text.n, options->stop, &changed);
     }
     if (r != 0 || !changed) {
         return err_pass(r);
     }
-    second->text = span_make(owner->seen[1], parse->text.n);
-    second->end_ns = parse->end_ns;
-    if (parse->options->max_bytes != 0) {
-        /* At least one byte, as 0 is no limit. */
-        second->memory->max_bytes = parse->options->max_bytes > parse->memory->pool.bytes
-                                        ? parse->options->max_bytes - parse->memory->pool.bytes
-                                        : 1;
+    second->text = span_make(owner->seen[1], first->text.n);
+    second->end_ns = parse_end_ns(options);
+    second->memory->max_bytes = parse_bytes_left(first);
+    if (first->tree == NULL) {
+        return parse_run(second, NULL);
     }
-    r = parse_run(second);
-    if (r == COMPLEXITY_E_TOO_COSTLY || r == COMPLEXITY_E_TOO_BIG) {
-        parse_drop_second(parse);
-        return 0; /* There is one tree in any case. */
-    }
-    return r;
-}
-
-/* At most once. The time that it takes is its own. 0, -ENOMEM, COMPLEXITY_E_*. */
-static int parse_try_second(Parse *parse)
-{
-    uint64_t start_ns = parse->end_ns != 0 ? clock_thread_ns() : 0;
-    int r;
-
-    parse->is_tried = true;
-    r = parse_make_second(parse);
-    if (parse->end_ns != 0) {
-        parse->end_ns += clock_thread_ns() - start_ns;
-    }
-    return r;
-}
-
-static bool parse_has_error(const Parse *parse)
-{
-    return ts_node_has_error(ts_tree_root_node(parse->tree));
+    r = parse_compare(owner, first->text, second->text);
+    return r == 0 ? parse_run(second, first) : err_pass(r);
 }
 
 /* ---- in between ---- */
-
-/* What the second reading holds is not there for the first one; but that one is wanted more. */
-static int parse_check_memory(Parse *parse)
-{
-    size_t held = parse->second != NULL ? parse->second->memory->pool.bytes : 0;
-    size_t max = parse->options->max_bytes;
-
-    if (held > 0 && max != 0 && parse->memory->pool.bytes + held > max) {
-        parse_drop_second(parse);
-    }
-    return complexity_memory_check(parse->memory);
-}
 
 /* Asked every few microseconds; true ends the parsing. */
 static bool parse_stops(TSParseState *state)
 {
     Parse *parse = state->payload;
-    const atomic_bool *cancel = parse->options->cancel;
 
-    if (cancel != NULL && atomic_load_explicit(cancel, memory_order_relaxed)) {
+    if (parse->outcome != 0) {
+        return true; /* parse_feed has said so */
+    }
+    if (stop_is_asked(parse->options->stop)) {
         parse->outcome = COMPLEXITY_E_CANCELLED;
-    } else if (parse->end_ns != 0 && parse->n_looks++ % PARSE_LOOKS_PER_CLOCK == 0 &&
-               clock_thread_ns() >= parse->end_ns) {
+    } else if (parse->n_looks++ % PARSE_LOOKS_PER_CLOCK == 0 && parse_is_late(parse)) {
         parse->outcome = COMPLEXITY_E_TOO_COSTLY;
     } else {
-        parse->outcome = parse_check_memory(parse);
-    }
-    if (parse->outcome == 0 && parse->second != NULL && !parse->is_tried &&
-        tw_parser_least_error(parse->parser) > 0) {
-        parse->outcome = parse_try_second(parse);
-        /* Nothing is better than no error at all. */
-        return parse->outcome != 0 ||
-               (parse->second->tree != NULL && !parse_has_error(parse->second));
+        parse->outcome = complexity_memory_check(parse->memory);
     }
     return parse->outcome != 0;
 }
@@ -221,7 +259,7 @@ static uint64_t parse_node_cost(TSNode node)
     return ts_node_is_missing(node) ? PARSE_COST_MISSING : 0;
 }
 
-/* Goes only where errors are, and not into these. */
+/* Goes only where errors are, and not into these. Some number if it is stopped. */
 static uint64_t parse_cost(const Parse *parse)
 {
     ComplexityMemory *before = complexity_memory_enter(parse->memory);
@@ -229,7 +267,7 @@ static uint64_t parse_cost(const Parse *parse)
     uint64_t cost = 0;
     bool more = true;
 
-    while (more) {
+    for (size_t n = 0; more && !stop_is_asked_at(parse->options->stop, n); n++) {
         TSNode node = ts_tree_cursor_current_node(&cursor);
         uint64_t own = parse_node_cost(node);
 
@@ -246,39 +284,42 @@ static uint64_t parse_cost(const Parse *parse)
     return cost;
 }
 
-static bool parse_second_is_better(const Parse *parse)
+/* Of two that are as good, the text as it is. */
+static bool parse_second_is_better(const Parse *first, const Parse *second)
 {
-    const Parse *second = parse->second;
-
-    if (second == NULL || second->tree == NULL) {
+    if (second->tree == NULL) {
         return false;
     }
-    return parse->tree == NULL || parse_cost(second) < parse_cost(parse);
+    return first->tree == NULL || parse_cost(second) < parse_cost(first);
 }
 
-/* The better one in *ret; the other one is gone. */
-static int parse_both(Parse *parse, Parse **ret)
+/* The better one in *ret. Parts of the second may be the first's, which stays therefore. */
+static int parse_both(Parse *first, Parse *second, Parse **ret)
 {
-    int r = parse_run(parse);
+    int r = parse_run(first, NULL);
+    int r_second;
 
-    if (parse->tree == NULL && parse->outcome == 0 && parse->is_tried) {
-        r = 0; /* stopped in favour of the second */
-    }
-    if (r == 0 && parse->second != NULL && !parse->is_tried && parse_has_error(parse)) {
-        r = parse_try_second(parse);
-    }
-    if (r != 0) {
+    *ret = first;
+    if (!parse_wants_second(first, r)) {
         return r;
     }
-    *ret = parse;
-    if (parse_second_is_better(parse)) {
-        *ret = parse->second;
-        complexity_memory_end(parse->memory);
-    } else if (parse->is_tried) {
-        parse_drop_second(parse);
+    if (r != 0) {
+        complexity_memory_end(first->memory);
     }
-    (*ret)->memory->max_bytes = parse->options->max_bytes;
-    return 0;
+    r_second = parse_second(first, second);
+    if (r_second == 0 && parse_second_is_better(first, second)) {
+        *ret = second;
+        r = 0;
+    } else {
+        complexity_memory_end(second->memory);
+    }
+    if (stop_is_asked(first->options->stop)) {
+        return COMPLEXITY_E_CANCELLED; /* whatever was chosen */
+    }
+    if (r_second == COMPLEXITY_E_TOO_COSTLY || r_second == COMPLEXITY_E_TOO_BIG) {
+        return r; /* the first's tree, or that there is none */
+    }
+    return r_second != 0 ? r_second : r;
 }
 
 int complexity_parser_read(ComplexityParser *parser, const ComplexityLanguage *language, Span text,
@@ -292,22 +333,22 @@ int complexity_parser_read(ComplexityParser *parser, const ComplexityLanguage *l
                    .language = language,
                    .options = options,
                    .text = text,
-                   .second = language->mend != NULL ? &second : NULL};
+                   .end_ns = parse_end_ns(options)};
     Parse *best = NULL;
     int r = 0;
 
     first.memory->max_bytes = options->max_bytes;
-    if (options->max_parse_us > 0) {
-        first.end_ns = clock_thread_ns() + (uint64_t)options->max_parse_us * 1000;
-    }
     if (language->prepare != NULL) {
         r = parse_copy(parser, 0, text);
-        if (r == 0 && language->prepare(parser->seen[0], text.n)) {
+        if (r == 0 && language->prepare(parser->seen[0], text.n, options->stop)) {
             first.text = span_make(parser->seen[0], text.n);
+        }
+        if (r == 0 && stop_is_asked(options->stop)) {
+            r = COMPLEXITY_E_CANCELLED;
         }
     }
     if (r == 0) {
-        r = parse_both(&first, &best);
+        r = parse_both(&first, &second, &best);
     }
     if (r != 0) {
         return r;
@@ -330,4 +371,5 @@ void complexity_parser_deinit(ComplexityParser *parser)
         complexity_memory_deinit(&parser->memory[i]);
         parser->seen[i] = mem_free(parser->seen[i]);
     }
+    parser->changes = mem_free(parser->changes);
 }

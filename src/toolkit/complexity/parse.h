@@ -2,9 +2,10 @@
  * Private.
  *
  * A language may have a second reading of a text in which the first tree has errors (.mend); the
- * tree with the lesser errors counts. As soon as the first is bound to have some, the second is
- * made, and if that has none, the first is not finished. Both have their own memory, so that the
- * worse one goes at once. Thread: any, one at a time.
+ * tree with the lesser errors counts. The second is made out of the first, as far as the text is
+ * the same and the tree without errors: the whole would take as long once more. Each has its own
+ * time, and its own memory, so that the second goes at once if it is the worse. Thread: any, one
+ * at a time.
  */
 #pragma once
 
@@ -19,6 +20,8 @@ typedef struct ComplexityParser {
     ComplexityMemory memory[2];
     char *seen[2]; /* the text as the grammar sees it, and the same once more */
     size_t cap_seen[2];
+    uint32_t *changes; /* where these differ */
+    size_t cap_changes;
     uint64_t parse_ns; /* spent by tree-sitter */
 } ComplexityParser;
 

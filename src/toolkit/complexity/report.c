@@ -175,7 +175,9 @@ static int report_copy_functions(ComplexityReport *report, const ComplexityFile 
         return err_raise(-ENOMEM);
     }
     for (size_t i = 0; i < from->n_functions; i++) {
-        int r = report_copy_function(report, &from->functions[i], &functions[i]);
+        int r = stop_is_asked_at(report->options.stop, i)
+                    ? err_raise(-ECANCELED)
+                    : report_copy_function(report, &from->functions[i], &functions[i]);
 
         if (r != 0) {
             return err_pass(r);

@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/span.h"
+#include "base/stop.h"
 #include "toolkit/complexity/measure.h"
 #include "json/writer.h"
 
@@ -82,6 +83,7 @@ typedef struct ComplexityReportOptions {
     bool list_ignored;   /* name what git ignores too */
     const char *version; /* of the program, for SARIF; may be NULL; borrowed until deinit */
     int64_t elapsed_us;  /* told in the result; set before write; < 0: left out */
+    Stop stop;           /* of all that takes longer the more there is */
 } ComplexityReportOptions;
 
 /* One function of the project. */
@@ -172,18 +174,19 @@ void complexity_report_init(ComplexityReport *report, const ComplexityReportOpti
 /* Takes COMPLEXITY_REPORT_NULL too; may run twice. */
 void complexity_report_deinit(ComplexityReport *report);
 
-/* Each path once. 0, -ENOMEM. */
+/* Each path once. 0, -ENOMEM, -ECANCELED. */
 int complexity_report_add(ComplexityReport *report, Span path, const ComplexityFile *file);
 int complexity_report_skip(ComplexityReport *report, Span path, ComplexitySkip reason, Span detail);
 
-/* Once, behind the last of them and before anything is read or written. 0, -ENOMEM. */
+/* Once, behind the last of them and before anything is read or written. 0, -ENOMEM, -ECANCELED: the
+ * report can only be deinit'ed then. */
 int complexity_report_finish(ComplexityReport *report);
 
 /* 40 min(max_cyclomatic, 50)/50 + 40 min(avg_cognitive, 100)/100 + 10 min(n_functions, 100)/100,
  * rounded to two decimals. */
 double complexity_score(uint32_t max_cyclomatic, double avg_cognitive, size_t n_functions);
 
-/* Appends the report. 0, -ENOMEM, BYTES_E_FULL; on failure out is as it was. */
+/* Appends the report. 0, -ENOMEM, -ECANCELED, BYTES_E_FULL; on failure out is as it was. */
 int complexity_report_write(const ComplexityReport *report, ComplexityFormat format, Bytes *out);
 
 /* The JSON of the report as members of an object that the caller has opened: summary, violations,

@@ -1,10 +1,9 @@
 /* What is known only when all files are there: orders, sums, percentiles, violations. */
 #include "toolkit/complexity/report.h"
 
-#include <stdlib.h>
-
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/sort.h"
 
 #define REPORT_HOTSPOTS 10
 
@@ -95,18 +94,27 @@ static int compare_violations(const void *a, const void *b)
     return c != 0 ? c : (int)x->is_cognitive - (int)y->is_cognitive;
 }
 
-static void report_sort(void *array, size_t n, size_t size,
-                        int (*compare)(const void *, const void *))
+static int report_sort(const ComplexityReport *report, void *array, size_t n, size_t size,
+                       int (*compare)(const void *, const void *))
 {
-    /* qsort wants a pointer even for nothing. */
-    if (n > 1) {
-        qsort(array, n, size, compare);
-    }
+    /* Arithmetic wants a pointer even for nothing. */
+    return n > 1 ? err_pass(sort_items(array, n, size, compare, report->options.stop)) : 0;
+}
+
+/* In a loop over functions, at the i-th. */
+static bool report_is_stopped(const ComplexityReport *report, size_t i)
+{
+    return stop_is_asked_at(report->options.stop, i);
 }
 
 static int report_rank_files(ComplexityReport *report)
 {
-    report_sort(report->files, report->n_files, sizeof(*report->files), compare_files);
+    int r =
+        report_sort(report, report->files, report->n_files, sizeof(*report->files), compare_files);
+
+    if (r != 0) {
+        return err_pass(r);
+    }
     report->ranked = arena_alloc_array(&report->arena, report->n_files, sizeof(*report->ranked));
     if (report->ranked == NULL) {
         return err_raise(-ENOMEM);
@@ -114,8 +122,8 @@ static int report_rank_files(ComplexityReport *report)
     for (size_t i = 0; i < report->n_files; i++) {
         report->ranked[i] = &report->files[i];
     }
-    report_sort(report->ranked, report->n_files, sizeof(*report->ranked), compare_ranked);
-    return 0;
+    return err_pass(report_sort(report, report->ranked, report->n_files, sizeof(*report->ranked),
+                                compare_ranked));
 }
 
 static int report_list_functions(ComplexityReport *report)
@@ -135,6 +143,9 @@ static int report_list_functions(ComplexityReport *report)
         for (size_t j = 0; j < row->file.n_functions; j++) {
             const ComplexityFunction *f = &row->file.functions[j];
 
+            if (report_is_stopped(report, j)) {
+                return err_raise(-ECANCELED);
+            }
             report->functions[report->n_functions++] = (ComplexityRow){
                 .path = row->path,
                 .function = f,
@@ -143,8 +154,8 @@ static int report_list_functions(ComplexityReport *report)
             };
         }
     }
-    report_sort(report->functions, n, sizeof(*report->functions), compare_worst);
-    return 0;
+    return err_pass(
+        report_sort(report, report->functions, n, sizeof(*report->functions), compare_worst));
 }
 
 /* 1 and *ret, or 0 if the value is within both thresholds. */
@@ -190,6 +201,9 @@ static int report_find_violations(ComplexityReport *report)
     for (size_t i = 0; i < report->n_functions; i++) {
         size_t n_found = report_violations_of(report, &report->functions[i], found);
 
+        if (report_is_stopped(report, i)) {
+            return err_raise(-ECANCELED);
+        }
         for (size_t j = 0; j < n_found; j++) {
             bool is_error = found[j].is_error;
 
@@ -201,8 +215,8 @@ static int report_find_violations(ComplexityReport *report)
         }
     }
     s->technical_debt_hours = (double)minutes / 60;
-    report_sort(report->violations, n, sizeof(*report->violations), compare_violations);
-    return 0;
+    return err_pass(report_sort(report, report->violations, n, sizeof(*report->violations),
+                                compare_violations));
 }
 
 static int report_find_hotspots(ComplexityReport *report)
@@ -224,9 +238,9 @@ static int report_find_hotspots(ComplexityReport *report)
             *rows++ = report->functions[i];
         }
     }
-    report_sort(report->hotspots, n, sizeof(*report->hotspots), compare_cyclomatic);
     report->n_hotspots = n < REPORT_HOTSPOTS ? n : REPORT_HOTSPOTS;
-    return 0;
+    return err_pass(
+        report_sort(report, report->hotspots, n, sizeof(*report->hotspots), compare_cyclomatic));
 }
 
 typedef struct ReportSpread {
@@ -238,21 +252,24 @@ typedef struct ReportSpread {
 } ReportSpread;
 
 /* Sorts the values; n is not 0. */
-static ReportSpread report_spread(uint32_t *values, size_t n)
+static int report_spread(const ComplexityReport *report, uint32_t *values, size_t n,
+                         ReportSpread *ret)
 {
     uint64_t sum = 0;
+    int r;
 
     for (size_t i = 0; i < n; i++) {
         sum += values[i];
     }
-    report_sort(values, n, sizeof(*values), compare_u32);
-    return (ReportSpread){
+    r = report_sort(report, values, n, sizeof(*values), compare_u32);
+    *ret = (ReportSpread){
         .average = (double)sum / (double)n,
         .median = values[n / 2],
         .p90 = values[n * 9 / 10],
         .p99 = values[n * 99 / 100],
         .max = values[n - 1],
     };
+    return err_pass(r);
 }
 
 static int report_sum_functions(ComplexityReport *report)
@@ -261,6 +278,7 @@ static int report_sum_functions(ComplexityReport *report)
     size_t n = report->n_functions;
     CLEANUP(mem_freep) uint32_t *values = NULL;
     ReportSpread spread;
+    int r;
 
     s->total_functions = n;
     if (n == 0) {
@@ -273,7 +291,10 @@ static int report_sum_functions(ComplexityReport *report)
     for (size_t i = 0; i < n; i++) {
         values[i] = report->functions[i].cyclomatic;
     }
-    spread = report_spread(values, n);
+    r = report_spread(report, values, n, &spread);
+    if (r != 0) {
+        return err_pass(r);
+    }
     s->avg_cyclomatic = spread.average;
     s->median_cyclomatic = spread.median;
     s->p90_cyclomatic = spread.p90;
@@ -282,7 +303,10 @@ static int report_sum_functions(ComplexityReport *report)
     for (size_t i = 0; i < n; i++) {
         values[i] = report->functions[i].function->cognitive;
     }
-    spread = report_spread(values, n);
+    r = report_spread(report, values, n, &spread);
+    if (r != 0) {
+        return err_pass(r);
+    }
     s->avg_cognitive = spread.average;
     s->median_cognitive = spread.median;
     s->p90_cognitive = spread.p90;
@@ -313,14 +337,14 @@ int complexity_report_finish(ComplexityReport *report)
         report_find_hotspots, report_sum_functions,
     };
 
-    report_sort(report->skipped, report->n_skipped, sizeof(*report->skipped), compare_skipped);
-    for (size_t i = 0; i < TW_ARRAY_SIZE(steps); i++) {
-        int r = steps[i](report);
+    int r = report_sort(report, report->skipped, report->n_skipped, sizeof(*report->skipped),
+                        compare_skipped);
 
-        if (r != 0) {
-            return err_pass(r);
-        }
+    for (size_t i = 0; i < TW_ARRAY_SIZE(steps) && r == 0; i++) {
+        r = steps[i](report);
     }
-    report_sum_files(report);
-    return 0;
+    if (r == 0) {
+        report_sum_files(report);
+    }
+    return err_pass(r);
 }

@@ -1,10 +1,10 @@
 #include "toolkit/complexity/report_format.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/sort.h"
 
 ReportPage report_page(const ComplexityReportOptions *options, size_t n)
 {
@@ -22,6 +22,14 @@ size_t report_next_offset(const ComplexityReportOptions *options, size_t n_longe
     ReportPage page = report_page(options, n_longest);
 
     return page.to < n_longest ? page.to : 0;
+}
+
+bool report_goes_on(const ComplexityReport *report, size_t i, int *r)
+{
+    if (*r == 0 && stop_is_asked_at(report->options.stop, i)) {
+        *r = err_raise(-ECANCELED);
+    }
+    return *r == 0;
 }
 
 static int compare_by_file(const void *a, const void *b)
@@ -43,6 +51,7 @@ int report_violations_by_file(const ComplexityReport *report, ReportPage page,
 {
     size_t n = page.to - page.from;
     const ComplexityViolation **list = mem_alloc_array(n + 1, sizeof(ComplexityViolation *));
+    int r;
 
     if (list == NULL) {
         return err_raise(-ENOMEM);
@@ -50,7 +59,11 @@ int report_violations_by_file(const ComplexityReport *report, ReportPage page,
     for (size_t i = 0; i < n; i++) {
         list[i] = &report->violations[page.from + i];
     }
-    qsort(list, n, sizeof(*list), compare_by_file);
+    r = sort_items(list, n, sizeof(*list), compare_by_file, report->options.stop);
+    if (r != 0) {
+        (void)mem_free(list);
+        return err_pass(r);
+    }
     *ret = list;
     return 0;
 }

@@ -23,8 +23,12 @@ ReportPage report_page(const ComplexityReportOptions *options, size_t n);
  * one. */
 size_t report_next_offset(const ComplexityReportOptions *options, size_t n_longest);
 
+/* In front of each row of a list that may be long: whether it is to be written. If the report is
+ * stopped, *r says so. */
+bool report_goes_on(const ComplexityReport *report, size_t i, int *r);
+
 /* The violations of a page by path, place and rule; n + 1 pointers with NULL at the end. 0,
- * -ENOMEM. Gives *ret, for mem_free. */
+ * -ENOMEM, -ECANCELED. Gives *ret, for mem_free. */
 int report_violations_by_file(const ComplexityReport *report, ReportPage page,
                               const ComplexityViolation ***ret);
 

@@ -50,6 +50,7 @@
 #pragma once
 
 #include "base/span.h"
+#include "base/stop.h"
 #include "toolkit/complexity/language.h"
 
 #include <tree_sitter/api.h>
@@ -238,11 +239,12 @@ struct ComplexityLanguage {
     ComplexityWord (*word_of)(TSNode node, Span text);
 
     /* Overwrites what the grammar should not see, but no end of a line; true if that changed
-     * something. What was overwritten is code. NULL: the grammar sees the file. */
-    bool (*prepare)(char *text, size_t n);
+     * something. What was overwritten is code. Stopped, it leaves the rest. NULL: the grammar sees
+     * the file. */
+    bool (*prepare)(char *text, size_t n, Stop stop);
     /* The same for what it did not understand; the file is then parsed again, and the tree with
      * fewer errors counts. 0, -ENOMEM. NULL: nothing. */
-    int (*mend)(char *text, size_t n, bool *ret_changed);
+    int (*mend)(char *text, size_t n, Stop stop, bool *ret_changed);
 };
 
 /* For hooks (names.c): the bytes of a node; its child in that field (null if there is none); the

@@ -5,9 +5,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
-/* How often the walk looks whether it is still wanted: some tens of microseconds. */
-#define WALK_STEPS_PER_LOOK 1024
-
 /* A text with code in it may hold others, to any depth; reading each of them whole takes the square
  * of its length. Longer ones are taken to differ from one another. */
 #define WALK_TEXT_MAX 1024
@@ -139,6 +136,21 @@ static int walk_node(Walk *walk, TSTreeCursor *cursor, bool *ret_down)
     return r == 0 ? err_pass(walk_descend(walk, cursor, frame, ret_down)) : err_pass(r);
 }
 
+/* 0, or why to end. The cursor takes memory too: as much as the tree is deep. */
+static int walk_look(const Walk *walk)
+{
+    if (stop_is_asked(walk->options->stop)) {
+        return COMPLEXITY_E_CANCELLED;
+    }
+    return complexity_memory_check(walk->memory);
+}
+
+/* A node, or the way back from one: both may be all that is done for long. */
+static int walk_step(Walk *walk)
+{
+    return TW_UNLIKELY(walk->n_steps++ % STOP_STEPS == 0) ? walk_look(walk) : 0;
+}
+
 /* Goes on behind a node and all that is in it, closing what ends there; false in *ret_more at the
  * end of the tree. */
 static int walk_next(Walk *walk, TSTreeCursor *cursor, bool *ret_more)
@@ -153,42 +165,30 @@ static int walk_next(Walk *walk, TSTreeCursor *cursor, bool *ret_more)
         }
         walk->n_frames--;
         r = walk_leave(walk, &walk->frames[walk->n_frames]);
+        r = r == 0 ? walk_step(walk) : err_pass(r);
         if (r != 0) {
-            return err_pass(r);
+            return r;
         }
     }
     return 0;
 }
 
-/* 0, or why to end. The cursor takes memory too: as much as the tree is deep. */
-static int walk_look(const Walk *walk)
-{
-    const atomic_bool *cancel = walk->options->cancel;
-
-    if (cancel != NULL && atomic_load_explicit(cancel, memory_order_relaxed)) {
-        return COMPLEXITY_E_CANCELLED;
-    }
-    return complexity_memory_check(walk->memory);
-}
-
 static int walk_all(Walk *walk, TSTreeCursor *cursor)
 {
-    uint32_t n_steps = 0;
     bool more = true;
-    bool down;
+    bool down = false;
     int r;
 
     while (more) {
-        r = n_steps++ % WALK_STEPS_PER_LOOK == 0 ? walk_look(walk) : 0;
-        if (r != 0) {
-            return r;
+        r = walk_step(walk);
+        if (r == 0) {
+            r = err_pass(walk_node(walk, cursor, &down));
         }
-        r = walk_node(walk, cursor, &down);
         if (r == 0 && !down) {
             r = walk_next(walk, cursor, &more);
         }
         if (r != 0) {
-            return err_pass(r);
+            return r;
         }
     }
     return 0;
@@ -202,6 +202,7 @@ static int walk_begin(Walk *walk, Span text, Span parsed)
     if (r == 0 && parsed.p != text.p) {
         complexity_lines_mark_changed(&walk->lines, text, parsed);
     }
+    walk->n_steps = 0;
     walk->n_frames = 0;
     walk->n_functions = 0;
     walk->n_groups = 0;

@@ -135,6 +135,7 @@ typedef struct Walk {
     Arena *arena;
     Span text;
     bool tree_has_error;
+    size_t n_steps;
 
     WalkFrame *frames;
     size_t n_frames;

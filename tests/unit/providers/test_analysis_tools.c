@@ -675,6 +675,36 @@ static void more_calls_than_run_at_once_are_all_answered(void **state)
     }
 }
 
+/* One function: it takes long to parse, and no time to tell of. */
+static void put_long(Desk *desk)
+{
+    Bytes text;
+
+    bytes_init(&text, RIG_BYTES);
+    assert_int_equal(bytes_append_span(&text, SPAN("int f(int a) {\n")), 0);
+    while (text.n < (size_t)6 * 1024 * 1024) {
+        assert_int_equal(bytes_append_span(&text, SPAN("    a = a * 2 + 1;\n")), 0);
+    }
+    assert_int_equal(bytes_append_span(&text, SPAN("    return a;\n}\n")), 0);
+    assert_int_equal(bytes_append_byte(&text, '\0'), 0);
+    rig_put(desk->rig, "long.c", text.data);
+    bytes_deinit(&text);
+}
+
+/* Of a job that has told of itself, the last is that all is done. */
+static void progress_ends_at_the_total(void **state)
+{
+    Desk *desk = *state;
+
+    put_long(desk);
+    ask(desk, 0, "analyze_complexity", MUCH);
+    wait_for_all(desk);
+    assert_int_equal(desk->askers[0].kind, CALL_RESULT_TOOL);
+    assert_true(desk->askers[0].n_progress > 1);
+    assert_true(desk->askers[0].total == 1);
+    assert_true(desk->askers[0].progress == 1);
+}
+
 static void jobs_tell_how_far_they_are_and_end_when_taken_back(void **state)
 {
     Desk *desk = *state;
@@ -736,6 +766,7 @@ int main(void)
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(more_calls_than_run_at_once_are_all_answered, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(progress_ends_at_the_total, setup, teardown),
         cmocka_unit_test_setup_teardown(jobs_tell_how_far_they_are_and_end_when_taken_back, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(tools_are_there_once, setup, teardown),

@@ -239,6 +239,32 @@ static void heads_in_an_if_share_their_body(void **state)
     rig_close(&rig);
 }
 
+static void an_else_whose_if_is_outside_counts(void **state)
+{
+    Rig rig;
+
+    (void)state;
+    rig_open(&rig);
+    check_whole(&rig, "c",
+                "int f(int a)\n{\n    if (a == 1)\n        a = 1;\n"
+                "#ifdef F\n    else if (a == 2)\n        a = 3;\n#endif\n    return a;\n}\n"
+                "int g(int a)\n{\n    return a ? 1 : 2;\n}\n",
+                2, "f", 3, 2);
+    assert_int_equal(rig_row(&rig, "f")->last_line, 10);
+    assert_int_equal(rig_row(&rig, "g")->cyclomatic, 2);
+    /* With braces, with an else behind, and with the else at the end of the branch. */
+    check_whole(&rig, "c",
+                "int f(int a)\n{\n    if (a == 1) {\n        a = 1;\n    }\n"
+                "#ifdef F\n    else if (a == 2) {\n        a = 3;\n    }\n#endif\n"
+                "    else {\n        a = 4;\n    }\n    return a;\n}\n",
+                1, "f", 3, 3);
+    check_whole(&rig, "c",
+                "int f(int a)\n{\n#ifdef F\n    if (a == 1)\n        a = 1;\n    else\n#endif\n"
+                "        a = 4;\n    return a;\n}\n",
+                1, "f", 2, 2);
+    rig_close(&rig);
+}
+
 /* Even if nothing helps: no function has the name of a keyword, and the statement counts. */
 static void statement_is_not_taken_for_a_function(void **state)
 {
@@ -321,8 +347,8 @@ static void places_stay_what_they_are(void **state)
 
     (void)state;
     memcpy(copy, text, sizeof(text));
-    assert_true(complexity_c_prepare(copy, sizeof(text) - 1));
-    assert_int_equal(complexity_c_mend(copy, sizeof(text) - 1, &changed), 0);
+    assert_true(complexity_c_prepare(copy, sizeof(text) - 1, STOP_NEVER));
+    assert_int_equal(complexity_c_mend(copy, sizeof(text) - 1, STOP_NEVER, &changed), 0);
     assert_true(changed);
     for (size_t i = 0; i < sizeof(text); i++) {
         if (text[i] == '\n' || text[i] == '\r' || copy[i] == '\n' || copy[i] == '\r') {
@@ -334,11 +360,11 @@ static void places_stay_what_they_are(void **state)
     assert_non_null(strstr(copy, "FOO,a,\n b;\n"));
     assert_non_null(strstr(copy, "#if 1\n") != NULL ? copy : strstr(copy, "#if 1 \n"));
     /* Twice changes nothing. */
-    assert_int_equal(complexity_c_mend(copy, sizeof(text) - 1, &changed), 0);
+    assert_int_equal(complexity_c_mend(copy, sizeof(text) - 1, STOP_NEVER, &changed), 0);
     assert_false(changed);
     /* Nor does a text without any of that change. */
     memcpy(copy, "int x = 1;\n", 12);
-    assert_false(complexity_c_prepare(copy, 11));
+    assert_false(complexity_c_prepare(copy, 11, STOP_NEVER));
 }
 
 /* Whatever ends in the middle. */
@@ -357,8 +383,8 @@ static void cut_texts_are_read_to_their_end(void **state)
 
         memcpy(copy, text, n);
         copy[n] = '\0';
-        (void)complexity_c_prepare(copy, n);
-        assert_int_equal(complexity_c_mend(copy, n, &changed), 0);
+        (void)complexity_c_prepare(copy, n, STOP_NEVER);
+        assert_int_equal(complexity_c_mend(copy, n, STOP_NEVER, &changed), 0);
         assert_int_equal(copy[n], '\0');
         test_free(copy);
     }
@@ -455,6 +481,7 @@ int main(void)
         cmocka_unit_test(attributes_in_capitals_are_passed_over),
         cmocka_unit_test(name_is_the_last_word_before_the_parameters),
         cmocka_unit_test(macros_without_semicolon_end_where_they_end),
+        cmocka_unit_test(an_else_whose_if_is_outside_counts),
         cmocka_unit_test(heads_in_an_if_share_their_body),
         cmocka_unit_test(statement_is_not_taken_for_a_function),
         cmocka_unit_test(missing_semicolon_is_no_error_of_the_function),
