@@ -1,0 +1,90 @@
+/* queue/queue_impl.h: the queue's own. Private to queue.c and queue_batch.c. */
+#pragma once
+
+#include "io/thread.h"
+#include "queue/store.h"
+
+/* Operations in the order in which they came; last is NULL when there is none. */
+typedef struct QueueOps {
+    QueueOp *first;
+    QueueOp *last;
+} QueueOps;
+
+void queue_ops_push(QueueOps *ops, QueueOp *op);
+QueueOp *queue_ops_pop(QueueOps *ops); /* NULL: there is none */
+
+/* A change that is told after the commit. */
+typedef struct QueueNews QueueNews;
+struct QueueNews {
+    QueueJob job;
+    QueueNews *next;
+};
+
+/* Names of the steps; the order is that of queue_steps. */
+typedef enum QueueStep {
+    QUEUE_STEP_TAKEN,
+    QUEUE_STEP_BEGUN,
+    QUEUE_STEP_SWEPT,
+    QUEUE_STEP_RUN,
+    QUEUE_STEP_COMMIT,
+    QUEUE_STEP_COMMITTED,
+    QUEUE_STEP_TOLD,
+    QUEUE_STEP_SETTLE,
+    QUEUE_STEP_SETTLED,
+    QUEUE_STEP_RECOVERED,
+    QUEUE_STEP_CLOSE,
+    QUEUE_N_STEPS
+} QueueStep;
+
+struct Queue {
+    /* Set before the thread starts. */
+    void (*changed)(void *context, const QueueJob *job);
+    void (*step)(void *context, const char *name);
+    int64_t (*wall_us)(void *context);
+    void *context;
+    const LogSink *log;
+    uint64_t start_ns;     /* monotonic */
+    int64_t line_start_us; /* the line then */
+
+    /* Of the thread alone, while it runs. */
+    Store *store;
+    QueueOps batch; /* what shares the commit */
+    QueueOps again; /* has more to do in the next one */
+    int64_t stamp_us;
+    int64_t sweep_after_us; /* line: a sweep has failed; not again before */
+    bool is_sweep_more;
+    Arena arena; /* of the news of a batch */
+    QueueNews *news;
+    QueueNews **news_end;
+
+    /* Shared, under the lock. */
+    IoMutex lock;
+    IoCondition wake;
+    QueueOps ops;
+    QueueOps late; /* came after the end began */
+    QueueFigures figures;
+    bool is_waiting; /* the thread, for `wake` */
+    bool is_closing;
+
+    IoThread thread;
+    bool has_lock;
+    bool has_wake;
+    bool has_thread;
+};
+
+/* queue.c */
+void queue_step(Queue *queue, QueueStep step);
+
+/* Now, by both clocks. */
+StoreNow queue_now(Queue *queue);
+
+/* queue_batch.c: runs what queue->batch holds, and what is due, in one commit, and tells. What has
+ * more to do is in queue->again afterwards. */
+void queue_batch_run(Queue *queue);
+
+/* How long the thread may wait if nobody asks for anything, in nanoseconds; UINT64_MAX: for ever.
+ */
+uint64_t queue_batch_wait_ns(Queue *queue);
+
+/* After opening: the jobs of a process that ended. 0 or as queue_open. */
+int queue_batch_recover(Queue *queue);

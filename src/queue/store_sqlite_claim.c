@@ -1,0 +1,299 @@
+#include "queue/store_sqlite.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+
+#define US_PER_MS 1000
+
+/* What one claim has so far. */
+typedef struct ClaimRound {
+    QueueJob *jobs;
+    size_t n;
+    size_t max;
+    size_t n_bytes; /* of their bodies */
+    bool is_full;   /* no more fit: the others are for the next claim */
+    Span worker;    /* in the arena */
+    Span pool;
+} ClaimRound;
+
+/* ---- one job ---- */
+
+/* What was asked for; *ret_fits: into the arena. */
+static int claim_read_spec(Store *store, QueueOp *op, int64_t id, QueueJob *job, bool *ret_fits)
+{
+    bool has_row = false;
+    sqlite3_stmt *sql;
+    int r;
+
+    if (store_spec_find(store, id, &op->arena, job, ret_fits)) {
+        return 0;
+    }
+    sql = store_sql(store, STORE_SQL_SPEC, &r);
+    if (sql == NULL) {
+        return r;
+    }
+    (void)sqlite3_bind_int64(sql, 1, id);
+    r = store_step(store, sql, &has_row);
+    if (r != 0 || !has_row) {
+        return r != 0 ? r : store_error(store, SQLITE_CORRUPT);
+    }
+    *ret_fits = store_job_specs(sql, 0, &op->arena, job);
+    (void)sqlite3_reset(sql);
+    return 0;
+}
+
+/* And answers of an earlier round. */
+static int claim_read(Store *store, QueueOp *op, const StoreRow *row, QueueJob *job, bool *ret_fits)
+{
+    int r = claim_read_spec(store, op, row->id, job, ret_fits);
+    bool has_row = false;
+    sqlite3_stmt *sql;
+
+    if (r != 0 || (row->flags & STORE_FLAG_ASKED) == 0) {
+        return r;
+    }
+    sql = store_sql(store, STORE_SQL_GET_ASK, &r);
+    if (sql == NULL) {
+        return r;
+    }
+    (void)sqlite3_bind_int64(sql, 1, row->id);
+    r = store_step(store, sql, &has_row);
+    if (r == 0 && has_row) {
+        *ret_fits = *ret_fits && store_copy(&op->arena, store_column(sql, 1), &job->inputs);
+        (void)sqlite3_reset(sql);
+    }
+    return r;
+}
+
+static int claim_take(Store *store, const QueueOp *op, StoreRow *row, QueueJob *job)
+{
+    int64_t flags_were = row->flags;
+    int r;
+
+    row->state = op->claim.lease_ms > 0 ? JOB_DISPATCHING : JOB_RUNNING;
+    row->flags |= op->claim.lease_ms > 0 ? STORE_FLAG_LEASED : 0;
+    row->fence++;
+    row->n_attempts++;
+    row->started_us = store->now.stamp_us;
+    row->beat_us = store->now.stamp_us;
+    row->end_us = job->timeout_ms > 0 ? store->now.line_us + job->timeout_ms * US_PER_MS : 0;
+    store_row_times(store, row, op->claim.lease_ms);
+    r = store_row_claim(store, row, flags_were, op->claim.worker);
+    store_job_numbers(row, job);
+    return r;
+}
+
+/* The job is ready; if it fits it is taken. */
+static int claim_one(Store *store, QueueOp *op, int64_t id, ClaimRound *round)
+{
+    QueueJob *job = &round->jobs[round->n];
+    StoreRow row;
+    bool is_there = false;
+    int r = store_row_get(store, id, &row, &is_there);
+
+    if (r == 0 && !is_there) {
+        r = store_error(store, SQLITE_CORRUPT); /* its index has it */
+    }
+    if (r == 0) {
+        r = claim_read(store, op, &row, job, &is_there);
+    }
+    if (r != 0 || !is_there) {
+        round->is_full = true;
+        return r;
+    }
+    job->worker = round->worker;
+    job->pool = round->pool;
+    r = claim_take(store, op, &row, job);
+    round->n++;
+    round->n_bytes += job->params.n + job->note.n;
+    round->is_full = round->n == round->max || round->n_bytes >= LIMIT_QUEUE_BATCH_BYTES;
+    return r;
+}
+
+/* ---- in the order of the pool ---- */
+
+/* Reads the first that are ready ahead. */
+static int claim_look(Store *store, Span pool)
+{
+    StoreReady *ready = &store->ready;
+    bool is_kept = pool.n <= STORE_READY_POOL;
+    int r;
+    sqlite3_stmt *sql = store_sql(store, STORE_SQL_READY, &r);
+    bool has_row = false;
+
+    store_ready_clear(store);
+    if (sql == NULL) {
+        return r;
+    }
+    ready->n_pool = is_kept ? pool.n : 0;
+    if (ready->n_pool > 0) {
+        memcpy(ready->pool, pool.p, pool.n);
+    }
+    store_bind_text(sql, 1, pool);
+    (void)sqlite3_bind_int64(sql, 2, is_kept ? STORE_READY_PLACES : 1);
+    for (r = store_step(store, sql, &has_row); r == 0 && has_row;) {
+        ready->at[ready->n++] =
+            (StorePlace){sqlite3_column_int64(sql, 0), sqlite3_column_int64(sql, 1),
+                         sqlite3_column_int64(sql, 2)};
+        r = store_step(store, sql, &has_row);
+    }
+    (void)sqlite3_reset(sql);
+    return r;
+}
+
+static int claim_next(Store *store, QueueOp *op, ClaimRound *round)
+{
+    StoreReady *ready = &store->ready;
+    int r = 0;
+
+    if (!span_equals(op->claim.pool, span_make(ready->pool, ready->n_pool)) ||
+        ready->next == ready->n) {
+        r = claim_look(store, op->claim.pool);
+    }
+    if (r == 0 && ready->next == ready->n) {
+        round->is_full = true; /* there is none */
+        round->max = round->n;
+        return 0;
+    }
+    if (r == 0) {
+        size_t n = round->n;
+
+        r = claim_one(store, op, ready->at[ready->next].id, round);
+        ready->next += round->n > n ? 1 : 0;
+    }
+    if (op->claim.pool.n > STORE_READY_POOL) {
+        store_ready_clear(store);
+    }
+    return r;
+}
+
+/* ---- by method ---- */
+
+/* The first of several methods, in the order of the pool. */
+typedef struct ClaimPlaces {
+    StorePlace at[LIMIT_QUEUE_CLAIM];
+    size_t n;
+    size_t max;
+} ClaimPlaces;
+
+static bool claim_is_before(const StorePlace *a, const StorePlace *b)
+{
+    return a->priority != b->priority ? a->priority < b->priority : a->seq < b->seq;
+}
+
+/* False: it is behind all that are wanted, and so are those behind it. */
+static bool claim_insert(ClaimPlaces *places, const StorePlace *place)
+{
+    size_t at = places->n;
+
+    while (at > 0 && claim_is_before(place, &places->at[at - 1])) {
+        at--;
+    }
+    if (at > 0 && places->at[at - 1].id == place->id) {
+        return true; /* a method that is named twice */
+    }
+    if (at == places->max) {
+        return false;
+    }
+    places->n += places->n < places->max ? 1 : 0;
+    for (size_t i = places->n - 1; i > at; i--) {
+        places->at[i] = places->at[i - 1];
+    }
+    places->at[at] = *place;
+    return true;
+}
+
+static int claim_find_method(Store *store, Span pool, Span method, ClaimPlaces *places)
+{
+    int r;
+    sqlite3_stmt *sql = store_sql(store, STORE_SQL_READY_METHOD, &r);
+    bool has_row = false;
+
+    if (sql == NULL) {
+        return r;
+    }
+    store_bind_text(sql, 1, pool);
+    store_bind_text(sql, 2, method);
+    (void)sqlite3_bind_int64(sql, 3, (int64_t)places->max);
+    for (r = store_step(store, sql, &has_row); r == 0 && has_row;) {
+        const StorePlace place = {sqlite3_column_int64(sql, 0), sqlite3_column_int64(sql, 1),
+                                  sqlite3_column_int64(sql, 2)};
+
+        if (!claim_insert(places, &place)) {
+            break;
+        }
+        r = store_step(store, sql, &has_row);
+    }
+    (void)sqlite3_reset(sql);
+    return r;
+}
+
+static int claim_methods(Store *store, QueueOp *op, ClaimRound *round)
+{
+    ClaimPlaces places = {.max = round->max};
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < op->claim.n_methods; i++) {
+        r = claim_find_method(store, op->claim.pool, op->claim.methods[i], &places);
+    }
+    for (size_t i = 0; r == 0 && i < places.n && !round->is_full; i++) {
+        r = claim_one(store, op, places.at[i].id, round);
+    }
+    if (places.n == 0) {
+        round->max = 0;
+    }
+    store_ready_clear(store);
+    return r;
+}
+
+/* ---- */
+
+int store_claim_into(Store *store, QueueOp *op, size_t first)
+{
+    ClaimRound round = {.max =
+                            op->claim.max < LIMIT_QUEUE_CLAIM ? op->claim.max : LIMIT_QUEUE_CLAIM};
+    QueueJob *jobs;
+    int r = 0;
+
+    if (op->claim.worker.n > LIMIT_QUEUE_NAME_BYTES) {
+        op->r = QUEUE_E_TOO_LARGE;
+        return 0;
+    }
+    if (op->claim.methods != NULL && op->claim.pool.n == 0) {
+        op->r = err_raise(-EINVAL);
+        return 0;
+    }
+    if (round.max > (size_t)store->tally.n[JOB_ENQUEUED]) {
+        round.max = (size_t)store->tally.n[JOB_ENQUEUED];
+    }
+    jobs = arena_alloc_array(&op->arena, first + round.max, sizeof(*jobs));
+    if (jobs == NULL || !store_copy(&op->arena, op->claim.worker, &round.worker) ||
+        !store_copy(&op->arena, op->claim.pool, &round.pool)) {
+        op->r = err_raise(-ENOMEM);
+        return 0;
+    }
+    round.jobs = jobs + first;
+    round.is_full = round.max == 0;
+    if (op->claim.methods != NULL && round.max > 0) {
+        r = claim_methods(store, op, &round);
+    }
+    while (op->claim.methods == NULL && r == 0 && !round.is_full) {
+        r = claim_next(store, op, &round);
+    }
+    /* The first does not fit: nothing was changed. */
+    if (r != 0 || (round.n == 0 && round.max > 0)) {
+        op->r = err_raise(-ENOMEM);
+        return r;
+    }
+    op->jobs = jobs;
+    op->n_jobs = first + round.n;
+    return 0;
+}
+
+int store_claim(Store *store, QueueOp *op)
+{
+    return store_claim_into(store, op, 0);
+}

@@ -1,0 +1,410 @@
+#include "queue/store_sqlite.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+
+#define US_PER_MS 1000
+
+int store_do_id(Store *store, StoreSql which, int64_t id)
+{
+    int r;
+    sqlite3_stmt *sql = store_sql(store, which, &r);
+
+    if (sql == NULL) {
+        return r;
+    }
+    (void)sqlite3_bind_int64(sql, 1, id);
+    store->is_dirty = true;
+    return store_do(store, sql);
+}
+
+/* The numbers of StoreRow that are in one piece, in their order. */
+#define ROW_REST(row)                                                                              \
+    {                                                                                              \
+        &(row)->seq, &(row)->fence, &(row)->n_attempts, &(row)->version, &(row)->lease_us,         \
+            &(row)->end_us, &(row)->span_ms, &(row)->started_us, &(row)->beat_us,                  \
+            &(row)->changed_us, &(row)->keep_ms                                                    \
+    }
+
+void store_row_pack(const StoreRow *row, uint8_t out[STORE_REST_BYTES])
+{
+    const int64_t *const numbers[STORE_REST_NUMBERS] = ROW_REST(row);
+    uint8_t *at = out + STORE_SECRET_BYTES;
+
+    memcpy(out, row->secret, STORE_SECRET_BYTES);
+    for (size_t i = 0; i < STORE_REST_NUMBERS; i++) {
+        for (unsigned shift = 0; shift < 64; shift += 8) {
+            *at++ = (uint8_t)((uint64_t)*numbers[i] >> shift);
+        }
+    }
+}
+
+static void row_unpack(Span rest, StoreRow *ret)
+{
+    int64_t *const numbers[STORE_REST_NUMBERS] = ROW_REST(ret);
+    const char *at = rest.p + STORE_SECRET_BYTES;
+
+    if (rest.n < STORE_REST_BYTES) {
+        return; /* damaged: a job that nobody knows the secret of */
+    }
+    memcpy(ret->secret, rest.p, STORE_SECRET_BYTES);
+    for (size_t i = 0; i < STORE_REST_NUMBERS; i++) {
+        uint64_t number = 0;
+
+        for (unsigned shift = 0; shift < 64; shift += 8) {
+            number |= (uint64_t)(uint8_t)*at++ << shift;
+        }
+        *numbers[i] = (int64_t)number;
+    }
+}
+
+void store_row_read(sqlite3_stmt *sql, int first, StoreRow *ret)
+{
+    *ret = (StoreRow){
+        .id = sqlite3_column_int64(sql, first),
+        .state = (JobState)sqlite3_column_int(sql, first + 1),
+        .due_us = sqlite3_column_int64(sql, first + 2),
+        .flags = sqlite3_column_int64(sql, first + 3),
+        .priority = sqlite3_column_int64(sql, first + 4),
+        .finished_us = sqlite3_column_int64(sql, first + 5),
+        .keep_us = sqlite3_column_int64(sql, first + 6),
+    };
+    row_unpack(store_column(sql, first + 7), ret);
+    /* A damaged file may hold anything: no state beyond those that we count. */
+    if ((unsigned)ret->state >= JOB_N_STATES) {
+        ret->state = JOB_FAILED;
+    }
+}
+
+static StoreRow *row_cached(Store *store, int64_t id)
+{
+    return &store->cache[(uint64_t)id % STORE_CACHE_ROWS];
+}
+
+int store_row_get(Store *store, int64_t id, StoreRow *ret, bool *ret_found)
+{
+    int r;
+    sqlite3_stmt *sql;
+
+    *ret_found = id > 0 && row_cached(store, id)->id == id;
+    if (*ret_found) {
+        *ret = *row_cached(store, id);
+        return 0;
+    }
+    sql = store_sql(store, STORE_SQL_ROW, &r);
+    if (sql == NULL) {
+        return r;
+    }
+    (void)sqlite3_bind_int64(sql, 1, id);
+    r = store_step(store, sql, ret_found);
+    if (r == 0 && *ret_found) {
+        store_row_read(sql, 0, ret);
+        (void)sqlite3_reset(sql);
+        *row_cached(store, id) = *ret;
+    }
+    return r;
+}
+
+/* A write of the row is about to be made. */
+static void row_touch(Store *store, StoreRow *row)
+{
+    row->version++;
+    if (store->now.stamp_us > row->changed_us) {
+        row->changed_us = store->now.stamp_us;
+    }
+    store->is_dirty = true;
+}
+
+/* It has been made. */
+static void row_wrote(Store *store, const StoreRow *row, JobState was, int64_t flags_were)
+{
+    store->tally.n[was]--;
+    store->tally.n[row->state]++;
+    store->tally.n_asking += ((row->flags & STORE_FLAG_ASKING) != 0 ? 1 : 0) -
+                             ((flags_were & STORE_FLAG_ASKING) != 0 ? 1 : 0);
+    if (row->due_us != 0 && row->due_us < store->next_us) {
+        store->next_us = row->due_us;
+    }
+    *row_cached(store, row->id) = *row;
+}
+
+void store_row_added(Store *store, const StoreRow *row)
+{
+    store->tally.n[row->state]++;
+    if (row->due_us != 0 && row->due_us < store->next_us) {
+        store->next_us = row->due_us;
+    }
+    *row_cached(store, row->id) = *row;
+}
+
+void store_row_removed(Store *store, int64_t id)
+{
+    if (store->specs[(uint64_t)id % STORE_CACHE_SPECS].id == id) {
+        store->specs[(uint64_t)id % STORE_CACHE_SPECS].id = 0;
+    }
+    if (row_cached(store, id)->id == id) {
+        row_cached(store, id)->id = 0;
+    }
+}
+
+/* The packed piece is lent to the statement for one step. */
+static int row_do(Store *store, sqlite3_stmt *sql, int at, const StoreRow *row, int n_pad)
+{
+    uint8_t rest[STORE_REST_BYTES + STORE_REST_PAD_CLAIMED] = {0};
+    int r;
+
+    store_row_pack(row, rest);
+    (void)sqlite3_bind_blob(sql, at, rest, STORE_REST_BYTES + n_pad, SQLITE_STATIC);
+    r = store_do(store, sql);
+    (void)sqlite3_bind_null(sql, at);
+    return r;
+}
+
+int store_row_set(Store *store, StoreRow *row, JobState was, int64_t flags_were)
+{
+    int r;
+    sqlite3_stmt *sql = store_sql(store, STORE_SQL_SET_ROW, &r);
+
+    if (sql == NULL) {
+        return r;
+    }
+    row_touch(store, row);
+    if (was == JOB_ENQUEUED || row->state == JOB_ENQUEUED) {
+        store_ready_clear(store);
+    }
+    (void)sqlite3_bind_int64(sql, 1, row->id);
+    (void)sqlite3_bind_int(sql, 2, (int)row->state);
+    (void)sqlite3_bind_int64(sql, 3, row->due_us);
+    (void)sqlite3_bind_int64(sql, 4, row->flags);
+    (void)sqlite3_bind_int64(sql, 5, row->finished_us);
+    (void)sqlite3_bind_int64(sql, 6, row->keep_us);
+    if (row->state == JOB_ENQUEUED && row->due_us == 0) {
+        (void)sqlite3_bind_int64(sql, 8, row->seq);
+    } else {
+        (void)sqlite3_bind_null(sql, 8);
+    }
+    r = row_do(store, sql, 7, row, 0);
+    if (r == 0) {
+        row_wrote(store, row, was, flags_were);
+    }
+    return r;
+}
+
+int store_row_claim(Store *store, StoreRow *row, int64_t flags_were, Span worker)
+{
+    int r;
+    sqlite3_stmt *sql = store_sql(store, STORE_SQL_CLAIM_ROW, &r);
+
+    if (sql == NULL) {
+        return r;
+    }
+    row_touch(store, row);
+    (void)sqlite3_bind_int64(sql, 1, row->id);
+    (void)sqlite3_bind_int(sql, 2, (int)row->state);
+    (void)sqlite3_bind_int64(sql, 3, row->due_us);
+    (void)sqlite3_bind_int64(sql, 4, row->flags);
+    store_bind(sql, 6, worker);
+    r = row_do(store, sql, 5, row, STORE_REST_PAD_CLAIMED);
+    if (r == 0) {
+        row_wrote(store, row, JOB_ENQUEUED, flags_were);
+    }
+    return r;
+}
+
+/* Of one that is somebody's. */
+static int row_set_end(Store *store, StoreRow *row, JobState was, int64_t flags_were)
+{
+    int r;
+    sqlite3_stmt *sql = store_sql(store, STORE_SQL_END_ROW, &r);
+
+    if (sql == NULL) {
+        return r;
+    }
+    row_touch(store, row);
+    (void)sqlite3_bind_int64(sql, 1, row->id);
+    (void)sqlite3_bind_int(sql, 2, (int)row->state);
+    (void)sqlite3_bind_int64(sql, 3, row->finished_us);
+    (void)sqlite3_bind_int64(sql, 4, row->keep_us);
+    r = row_do(store, sql, 5, row, 0);
+    if (r == 0) {
+        row_wrote(store, row, was, flags_were);
+    }
+    return r;
+}
+
+static int64_t row_ms_to_us(int64_t ms)
+{
+    return (ms < LIMIT_TIME_MS ? ms : LIMIT_TIME_MS) * US_PER_MS;
+}
+
+void store_row_times(const Store *store, StoreRow *row, int64_t lease_ms)
+{
+    row->lease_us = lease_ms > 0 ? store->now.line_us + row_ms_to_us(lease_ms) : 0;
+    row->span_ms = lease_ms > 0 ? lease_ms : 0;
+    row->due_us = STORE_NEVER;
+    if (row->lease_us != 0) {
+        row->due_us = row->lease_us;
+    }
+    if (row->end_us != 0 && row->end_us < row->due_us) {
+        row->due_us = row->end_us;
+    }
+}
+
+int store_outcome_drop(Store *store, int64_t id)
+{
+    int r;
+    sqlite3_stmt *sql = store_sql(store, STORE_SQL_OUTCOME_SIZE, &r);
+    bool has_row = false;
+
+    if (sql == NULL) {
+        return r;
+    }
+    (void)sqlite3_bind_int64(sql, 1, id);
+    r = store_step(store, sql, &has_row);
+    if (r != 0 || !has_row) {
+        return r;
+    }
+    store->tally.result_bytes -= sqlite3_column_int64(sql, 0);
+    (void)sqlite3_reset(sql);
+    return store_do_id(store, STORE_SQL_DROP_OUTCOME, id);
+}
+
+static int row_put_outcome(Store *store, int64_t id, const QueueFinish *finish)
+{
+    int r;
+    sqlite3_stmt *sql = store_sql(store, STORE_SQL_SET_OUTCOME, &r);
+    Span code = finish->code;
+
+    if (sql == NULL) {
+        return r;
+    }
+    if (code.n == 0) {
+        code = finish->state == JOB_SUCCEEDED ? SPAN("OK")
+                                              : span_from_str(job_state_name(finish->state));
+    }
+    (void)sqlite3_bind_int64(sql, 1, id);
+    store_bind(sql, 2, code);
+    store_bind(sql, 3, finish->message);
+    store_bind(sql, 4, finish->result);
+    store->is_dirty = true;
+    r = store_do(store, sql);
+    if (r == 0) {
+        store->tally.result_bytes += (int64_t)finish->result.n;
+    }
+    return r;
+}
+
+int store_row_end(Store *store, StoreRow *row, const QueueFinish *finish)
+{
+    JobState was = row->state;
+    int64_t flags_were = row->flags;
+    int r = 0;
+
+    if ((row->flags & STORE_FLAG_ASKED) != 0) {
+        r = store_do_id(store, STORE_SQL_DROP_ASK, row->id);
+    }
+    if (r == 0) {
+        r = row_put_outcome(store, row->id, finish);
+    }
+    if (r != 0) {
+        return r;
+    }
+    row->state = finish->state;
+    row->flags = 0;
+    row->due_us = 0;
+    row->lease_us = 0;
+    row->end_us = 0;
+    row->finished_us = store->now.stamp_us;
+    row->keep_us =
+        row->finished_us + row_ms_to_us(row->keep_ms >= 0 ? row->keep_ms : store->keep_ms);
+    if (row->keep_us < store->next_old_us) {
+        store->next_old_us = row->keep_us;
+    }
+    return was == JOB_ENQUEUED ? store_row_set(store, row, was, flags_were)
+                               : row_set_end(store, row, was, flags_were);
+}
+
+static int row_requeue(Store *store, StoreRow *row, int64_t delay_ms, int64_t flags)
+{
+    JobState was = row->state;
+    int64_t flags_were = row->flags;
+
+    row->state = JOB_ENQUEUED;
+    row->flags &= ~(int64_t)(STORE_FLAG_LEASED | STORE_FLAG_ASKING | STORE_FLAG_AWAY);
+    row->flags |= flags;
+    row->due_us = delay_ms > 0 ? store->now.line_us + row_ms_to_us(delay_ms) : 0;
+    row->span_ms = delay_ms > 0 ? delay_ms : 0;
+    row->lease_us = 0;
+    row->end_us = 0;
+    row->finished_us = 0;
+    row->keep_us = 0;
+    return store_row_set(store, row, was, flags_were);
+}
+
+int store_row_requeue(Store *store, StoreRow *row, int64_t delay_ms)
+{
+    return row_requeue(store, row, delay_ms, 0);
+}
+
+int store_row_put_by(Store *store, StoreRow *row, int64_t away_ms)
+{
+    row->n_attempts--;
+    return row_requeue(store, row, away_ms, STORE_FLAG_AWAY);
+}
+
+int store_about(Store *store, int64_t id, StoreAbout *ret)
+{
+    int r;
+    sqlite3_stmt *sql = store_sql(store, STORE_SQL_ABOUT, &r);
+    bool has_row = false;
+
+    *ret = (StoreAbout){.max_attempts = 1};
+    if (sql == NULL) {
+        return r;
+    }
+    (void)sqlite3_bind_int64(sql, 1, id);
+    r = store_step(store, sql, &has_row);
+    if (r == 0 && has_row) {
+        *ret = (StoreAbout){.is_idempotent = sqlite3_column_int(sql, 0) != 0,
+                            .max_attempts = (unsigned)sqlite3_column_int64(sql, 1),
+                            .timeout_ms = sqlite3_column_int64(sql, 2)};
+        (void)sqlite3_reset(sql);
+    }
+    return r;
+}
+
+int store_row_lose(Store *store, StoreRow *row, JobLoss loss, const QueueFinish *finish)
+{
+    static const struct {
+        Span code;
+        Span message;
+    } words[] = {
+        [JOB_LOSS_CRASH] = {SPAN_INIT("INTERRUPTED"),
+                            SPAN_INIT("the process that ran it ended; it may have run")},
+        [JOB_LOSS_LEASE] = {SPAN_INIT("INTERRUPTED"),
+                            SPAN_INIT("its worker gave no sign of life; it may have run")},
+        [JOB_LOSS_TIMEOUT] = {SPAN_INIT("TIMEOUT"), SPAN_INIT("its time passed; it may have run")},
+        [JOB_LOSS_AGAIN] = {SPAN_INIT("NOT_STARTED"), SPAN_INIT("it could not be started")},
+    };
+    StoreAbout about;
+    int64_t delay_ms;
+    QueueFinish end = {.code = words[loss].code, .message = words[loss].message};
+    int r = store_about(store, row->id, &about);
+
+    if (r != 0) {
+        return r;
+    }
+    end.state = job_after_loss(loss, about.is_idempotent, (unsigned)row->n_attempts,
+                               about.max_attempts, &delay_ms);
+    if (end.state == JOB_ENQUEUED) {
+        return store_row_requeue(store, row, delay_ms);
+    }
+    if (finish != NULL) {
+        end.code = finish->code.n > 0 ? finish->code : end.code;
+        end.message = finish->message.n > 0 ? finish->message : end.message;
+        end.result = finish->result;
+    }
+    return store_row_end(store, row, &end);
+}
