@@ -15,7 +15,7 @@ target_compile_definitions(tw_flags INTERFACE _WIN32_WINNT=0x0602 WIN32_LEAN_AND
 target_compile_options(tw_warnings INTERFACE -Wno-float-conversion)
 
 # Layers whose unit tests run there, too: pure code. The others are tested through the program (tests/windows).
-set(TW_WINDOWS_TESTED base json schema frame call mcp_render mcp_server mcp_client callsock pipe router toolkit_files)
+set(TW_WINDOWS_TESTED base json schema frame call mcp_render mcp_server mcp_client callsock pipe router safety toolkit_files)
 
 # For the tests; what they link names it like the system's.
 add_library(cmocka INTERFACE)
@@ -37,3 +37,4 @@ endfunction()
 tw_windows_dep(pcre2 pcre2-8)
 tw_windows_dep(uv uv_a ws2_32 psapi iphlpapi shell32 userenv user32 dbghelp ole32 uuid advapi32)
 tw_windows_dep(crypto bcrypt)
+tw_windows_dep(utf8proc normaliz) # what Windows has in place of it

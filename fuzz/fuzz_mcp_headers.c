@@ -58,7 +58,7 @@ static int seal(void *context, const Span *pieces, size_t n, uint8_t ret_code[32
 static McpOffer get_offer(void *context)
 {
     (void)context;
-    return (McpOffer){true, true, true, true, true, true};
+    return (McpOffer){true, true, true, true, true, true, true, true};
 }
 
 static Span describe(void *context, Span name)
@@ -129,8 +129,11 @@ static void look(const Http1Head *head)
     static const Span hosts[] = {SPAN_INIT("h:8"), SPAN_INIT("[a]"), SPAN_INIT("@")};
     static const Span origins[] = {SPAN_INIT("http://o"), SPAN_INIT("x://o"), SPAN_INIT("https:")};
     McpHttpGuard strict = {.hosts = NULL};
-    McpHttpGuard guard = {hosts, 3, origins, 3, false};
-    McpHttpGuard wide = {hosts, 3, origins, 3, true};
+    McpHttpGuard guard = {.hosts = hosts, .n_hosts = 3, .origins = origins, .n_origins = 3};
+    McpHttpGuard wide = guard;
+
+    guard.local = SPAN("[a]");
+    wide.any_host = true;
 
     /* What is accepted stays accepted where more is. */
     FUZZ_REQUIRE(mcp_http_guard(&strict, head) != 0 || mcp_http_guard(&guard, head) == 0);

@@ -94,7 +94,7 @@ static McpOffer get_offer(void *context)
 {
     bool all = (((Peer *)context)->flags & FLAG_NO_OFFER) == 0;
 
-    return (McpOffer){true, all, all, all, all, all};
+    return (McpOffer){true, all, all, all, all, all, all, all};
 }
 
 static bool is_tool(void *context, Span method)
@@ -122,17 +122,57 @@ static void finish_ask(Call *call, unsigned choice)
     call_finish(call, &result);
 }
 
-static void finish(Call *call)
+/* A task of that id, in a state that the choice says, with all that belongs to it or without. */
+static CallTask make_task(Span id, unsigned choice)
+{
+    static const Span piece = SPAN_INIT("{\"type\":\"text\",\"text\":\"x\"}");
+    static const CallResult good = {
+        .kind = CALL_RESULT_TOOL, .pieces = &piece, .n_pieces = 1, .meta = SPAN_INIT("{\"m\":1}")};
+    static const CallResult bad = {.kind = CALL_RESULT_ERROR, .error = CALL_ERROR_INTERNAL};
+    static const CallAsk ask = {
+        .key = SPAN_INIT("a"), .kind = CALL_ASK_FORM, .message = SPAN_INIT("m")};
+    bool is_whole = choice / 5 % 2 == 0;
+
+    return (CallTask){.id = id,
+                      .status = (CallTaskStatus)(choice % 5),
+                      .message = SPAN("\xff"),
+                      .created_us = (int64_t)choice - 3,
+                      .ttl_ms = (int64_t)choice - 3,
+                      .poll_ms = choice % 2,
+                      .result = !is_whole              ? NULL
+                                : choice / 10 % 2 == 0 ? &good
+                                                       : &bad,
+                      .asks = &ask,
+                      .n_asks = is_whole ? 1 : 0};
+}
+
+static void finish(Call *call, unsigned choice)
 {
     Span pieces[] = {SPAN("{\"type\":\"text\",\"text\":\"x\"}"), SPAN_NULL};
     CallResult result = CALL_RESULT_TOOL_PIECES(pieces, 1);
+    CallTask task = make_task(call->verb == CALL_TOOL ? SPAN("t") : call->target, choice);
 
     switch (call->verb) {
     case CALL_TOOL:
-        if (call->arguments.node != NULL) {
+        if (call->later != CALL_LATER_NEVER) {
+            result = (CallResult){.kind = CALL_RESULT_TASK, .tasks = &task, .n_tasks = 1};
+        } else if (call->arguments.node != NULL) {
             result.structured = json_span(call->arguments);
         }
         break;
+    case CALL_TASK_GET:
+    case CALL_TASK_CANCEL:
+        result = (CallResult){.kind = CALL_RESULT_TASK, .tasks = &task, .n_tasks = 1};
+        break;
+    case CALL_LIST_TASKS:
+        result = (CallResult){.kind = CALL_RESULT_TASKS,
+                              .tasks = &task,
+                              .n_tasks = choice % 2,
+                              .next_cursor = call->cursor};
+        break;
+    case CALL_TASK_RESULT:
+        break;
+    case CALL_TASK_UPDATE:
     case CALL_SUBSCRIBE:
         result = CALL_RESULT_NULL;
         break;
@@ -195,7 +235,7 @@ static void run(Peer *peer, Call *call)
     switch (choice % 5) {
     case 0:
     case 1:
-        finish(call);
+        finish(call, choice / 5);
         break;
     case 2:
         if (peer->n_held < MAX_HELD) {
@@ -235,7 +275,7 @@ static void finish_held(Peer *peer, size_t i)
 
         forget(peer, call);
         touch(call);
-        finish(call);
+        finish(call, (unsigned)i);
     }
 }
 
@@ -243,6 +283,7 @@ static void play_line(Peer *peer, Span line, int64_t *now_ms)
 {
     char kind = line.n > 0 ? line.p[0] : '\0';
     size_t argument = line.n > 1 ? (uint8_t)line.p[1] : 0;
+    CallTask task;
 
     switch (kind) {
     case 'F':
@@ -260,6 +301,10 @@ static void play_line(Peer *peer, Span line, int64_t *now_ms)
         break;
     case 'U':
         mcp_server_resource_updated(peer->server, span_make(line.p + 1, line.n - 1));
+        break;
+    case 'K':
+        task = make_task(SPAN("t"), (unsigned)argument);
+        mcp_server_task_changed(peer->server, &task, SPAN_NULL);
         break;
     case 'S':
         mcp_server_shutdown(peer->server);

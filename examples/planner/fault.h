@@ -4,6 +4,7 @@
 /* The codes of the application that this one stands in for. */
 #define FAULT_API         "REVIT_API_ERROR"          /* what was asked for cannot be done */
 #define FAULT_TRANSACTION "REVIT_TRANSACTION_FAILED" /* the document refused it; rolled back */
+#define FAULT_STALE       "PRECONDITION_FAILED"      /* the caller knows another document */
 
 typedef struct Fault {
     const char *code;

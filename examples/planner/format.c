@@ -6,6 +6,30 @@
 /* "PLAN" in the file's header, by which file(1) and we know a document. */
 #define APPLICATION_ID 0x504c414e
 
+#define N_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+/* A wall of no length is what the checks find (check.h), and not the table: only so it can be told
+ * as what it is, and mended. */
+#define WALLS_TABLE(name)                                                                          \
+    "CREATE TABLE " name " ("                                                                      \
+    " id INTEGER PRIMARY KEY REFERENCES elements ON DELETE CASCADE,"                               \
+    " start_x REAL NOT NULL, start_y REAL NOT NULL,"                                               \
+    " end_x REAL NOT NULL, end_y REAL NOT NULL,"                                                   \
+    " base_z REAL NOT NULL,"                                                                       \
+    " height REAL NOT NULL CHECK (height > 0),"                                                    \
+    " type_id INTEGER NOT NULL REFERENCES wall_types DEFERRABLE INITIALLY DEFERRED,"               \
+    " level_id INTEGER NOT NULL REFERENCES levels DEFERRABLE INITIALLY DEFERRED)"
+
+/* What a document is, wherever its file lies and however it is called. */
+#define NEW_GUID "lower(hex(randomblob(16)))"
+
+#define DISMISSED_TABLE                                                                            \
+    "CREATE TABLE dismissed ("                                                                     \
+    " warning TEXT NOT NULL,"                                                                      \
+    " first_id INTEGER NOT NULL REFERENCES elements ON DELETE CASCADE,"                            \
+    " second_id INTEGER NOT NULL REFERENCES elements ON DELETE CASCADE,"                           \
+    " PRIMARY KEY (warning, first_id, second_id)) WITHOUT ROWID"
+
 /* Every element has a row in `elements`, so that ids are unique in a document and never used again;
  * the other tables say what it is. References are checked at the commit (DEFERRED), which is what
  * makes a commit fail. Lengths are feet. */
@@ -13,7 +37,8 @@ static const char *const tables[] = {
     "CREATE TABLE elements ("
     " id INTEGER PRIMARY KEY AUTOINCREMENT,"
     " category TEXT NOT NULL CHECK (category IN"
-    "  ('Levels', 'Views', 'Wall Types', 'Walls', 'Doors', 'Rooms')))",
+    "  ('Levels', 'Views', 'Wall Types', 'Walls', 'Doors', 'Rooms')),"
+    " mark TEXT CHECK (length(mark) BETWEEN 1 AND 100))",
 
     "CREATE TABLE levels ("
     " id INTEGER PRIMARY KEY REFERENCES elements ON DELETE CASCADE,"
@@ -32,15 +57,7 @@ static const char *const tables[] = {
     " name TEXT NOT NULL UNIQUE CHECK (length(name) BETWEEN 1 AND 100),"
     " thickness REAL NOT NULL CHECK (thickness > 0))",
 
-    "CREATE TABLE walls ("
-    " id INTEGER PRIMARY KEY REFERENCES elements ON DELETE CASCADE,"
-    " start_x REAL NOT NULL, start_y REAL NOT NULL,"
-    " end_x REAL NOT NULL, end_y REAL NOT NULL,"
-    " base_z REAL NOT NULL,"
-    " height REAL NOT NULL CHECK (height > 0),"
-    " type_id INTEGER NOT NULL REFERENCES wall_types DEFERRABLE INITIALLY DEFERRED,"
-    " level_id INTEGER NOT NULL REFERENCES levels DEFERRABLE INITIALLY DEFERRED,"
-    " CHECK (start_x <> end_x OR start_y <> end_y))",
+    WALLS_TABLE("walls"),
 
     /* distance: along the wall, from its start to the middle of the door. */
     "CREATE TABLE doors ("
@@ -71,8 +88,15 @@ static const char *const tables[] = {
     " id INTEGER PRIMARY KEY CHECK (id = 1),"
     " title TEXT NOT NULL,"
     " revision INTEGER NOT NULL,"
-    " active_view_id INTEGER NOT NULL REFERENCES views DEFERRABLE INITIALLY DEFERRED)",
+    " active_view_id INTEGER NOT NULL REFERENCES views DEFERRABLE INITIALLY DEFERRED,"
+    " guid TEXT)",
 
+    /* Warnings that somebody has let go; the smaller id first. */
+    DISMISSED_TABLE,
+};
+
+/* Made again when a table that they speak of is. */
+static const char *const views[] = {
     /* What goes when an element goes. */
     "CREATE VIEW dependents AS"
     " SELECT wall_id AS element_id, id AS dependent_id FROM doors"
@@ -129,28 +153,85 @@ static void title_of(const char *path, char *title, size_t size)
     (void)snprintf(title, size, "%.*s", (int)n, name);
 }
 
+static int run_all(Store *store, const char *const *statements, size_t n, Fault *fault)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        r = store_run(store, fault, statements[i], "");
+    }
+    return r;
+}
+
+static int format_set_version(Store *store, Fault *fault)
+{
+    char pragma[80];
+
+    (void)snprintf(pragma, sizeof(pragma), "PRAGMA user_version = %d", STORE_FORMAT);
+    return store_run(store, fault, pragma, "");
+}
+
 static int format_create(Store *store, const char *path, Fault *fault)
 {
     char pragma[80];
     char title[256];
-    int r = 0;
+    int r;
 
     title_of(path, title, sizeof(title));
-    for (size_t i = 0; r == 0 && i < sizeof(tables) / sizeof(tables[0]); i++) {
-        r = store_run(store, fault, tables[i], "");
-    }
-    for (size_t i = 0; r == 0 && i < sizeof(first_elements) / sizeof(first_elements[0]); i++) {
-        r = store_run(store, fault, first_elements[i], "");
+    r = run_all(store, tables, N_OF(tables), fault);
+    if (r == 0) {
+        r = run_all(store, views, N_OF(views), fault);
     }
     if (r == 0) {
-        r = store_run(store, fault, "INSERT INTO document VALUES (1, ?, 1, 3)", "s", title);
+        r = run_all(store, first_elements, N_OF(first_elements), fault);
+    }
+    if (r == 0) {
+        r = store_run(store, fault, "INSERT INTO document VALUES (1, ?, 1, 3, " NEW_GUID ")", "s",
+                      title);
     }
     (void)snprintf(pragma, sizeof(pragma), "PRAGMA application_id = %d", APPLICATION_ID);
     if (r == 0) {
         r = store_run(store, fault, pragma, "");
     }
-    (void)snprintf(pragma, sizeof(pragma), "PRAGMA user_version = %d", STORE_FORMAT);
-    return r == 0 ? store_run(store, fault, pragma, "") : r;
+    return r == 0 ? format_set_version(store, fault) : r;
+}
+
+/* From format 1: elements get marks, and walls may be of no length for a while. References are not
+ * checked meanwhile (store_open), since the table of walls is another one for a moment. */
+static const char *const from_1[] = {
+    "DROP VIEW dependents",
+    "DROP VIEW named",
+    "ALTER TABLE elements ADD COLUMN mark TEXT CHECK (length(mark) BETWEEN 1 AND 100)",
+    WALLS_TABLE("walls_2"),
+    "INSERT INTO walls_2 SELECT * FROM walls",
+    "DROP TABLE walls",
+    "ALTER TABLE walls_2 RENAME TO walls",
+    "DROP INDEX doors_by_wall",
+    "DROP INDEX rooms_by_level",
+    "ALTER TABLE document ADD COLUMN guid TEXT",
+    "UPDATE document SET guid = " NEW_GUID,
+    DISMISSED_TABLE,
+};
+
+static int format_upgrade(Store *store, int64_t format, Fault *fault)
+{
+    int r = 0;
+
+    if (format >= STORE_FORMAT) {
+        return 0;
+    }
+    if (store->read_only) {
+        return fault_set(
+            fault, FAULT_API,
+            "The document has format %lld, of an older program, and cannot be written; "
+            "this one needs format %d.",
+            (long long)format, STORE_FORMAT);
+    }
+    r = run_all(store, from_1, N_OF(from_1), fault);
+    if (r == 0) {
+        r = run_all(store, views, N_OF(views), fault);
+    }
+    return r == 0 ? format_set_version(store, fault) : r;
 }
 
 /* 0, -1; a damaged file may also fail in the middle of the check. */
@@ -201,6 +282,9 @@ int format_check(Store *store, const char *path, Fault *fault)
                       (long long)format, STORE_FORMAT);
     } else if (r == 0) {
         r = format_intact(store, fault);
+        if (r == 0) {
+            r = format_upgrade(store, format, fault);
+        }
     }
     if (r == 0) {
         return store_run(store, fault, "COMMIT", "");

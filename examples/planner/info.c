@@ -208,7 +208,7 @@ int work_get_element_info(Planner *planner, TwCall *call, TwJson *out, Fault *fa
 
     if (r == 0) {
         r = store_query(&planner->store, fault, &row,
-                        "SELECT category, type_name, named.name, levels.name FROM elements"
+                        "SELECT category, type_name, named.name, levels.name, mark FROM elements"
                         " JOIN named USING (id) LEFT JOIN levels ON levels.id = level_id"
                         " WHERE elements.id = ?",
                         "i", id);
@@ -220,6 +220,9 @@ int work_get_element_info(Planner *planner, TwCall *call, TwJson *out, Fault *fa
         out_string(out, "name", text_at(row, 2));
         if (sqlite3_column_type(row, 3) != SQLITE_NULL) {
             out_string(out, "level", text_at(row, 3));
+        }
+        if (sqlite3_column_type(row, 4) != SQLITE_NULL) {
+            out_string(out, "mark", text_at(row, 4));
         }
         r = out_details(&planner->store, call, id, text_at(row, 0), out, fault);
     }

@@ -1,7 +1,7 @@
 /* planner: a small floor-plan program whose tools agents reach through a hub, or directly.
  *
- *     planner [--pipe NAME] [--document FILE.plan] [--one-at-a-time]
- *     planner --stdio [--document FILE.plan]
+ *     planner [--pipe NAME] [--document FILE.plan] [--whitelist FILE.json] [--one-at-a-time]
+ *     planner --stdio [--document FILE.plan] [--whitelist FILE.json]
  *
  * Without --stdio it is an add-in: it connects to the hub that has the pipe (`toolwire serve
  * --pipe NAME`), and connects again when the hub comes back. With --stdio it is an MCP server with
@@ -20,12 +20,15 @@
 #define DEFAULT_PIPE "RevitOrchestrator"
 
 static const char usage[] =
-    "usage: planner [--pipe NAME] [--document FILE.plan] [--stdio] [--one-at-a-time]\n"
+    "usage: planner [--pipe NAME] [--document FILE.plan] [--whitelist FILE.json] [--stdio]\n"
+    "               [--one-at-a-time]\n"
     "\n"
     "a floor-plan program with tools for agents\n"
     "\n"
     "  --pipe NAME             the hub's pipe (" DEFAULT_PIPE ")\n"
     "  --document FILE.plan    the document, made if it is not there (in memory)\n"
+    "  --whitelist FILE.json   which failures may be deleted or resolved; without it, the file\n"
+    "                          that REVITMCP_FAILURE_WHITELIST_PATH names (none)\n"
     "  --stdio                 be an MCP server on standard input and output instead\n"
     "  --one-at-a-time         begin a call when the last one is answered, as applications\n"
     "                          with one user-interface thread must\n"
@@ -38,6 +41,7 @@ static const char usage[] =
 typedef struct Options {
     const char *pipe;
     const char *document;
+    const char *whitelist;
     bool stdio;
     bool quiet;
     bool help;
@@ -65,6 +69,8 @@ static bool parse_value(Options *options, const char *name, const char *value)
         options->pipe = value;
     } else if (strcmp(name, "--document") == 0) {
         options->document = value;
+    } else if (strcmp(name, "--whitelist") == 0) {
+        options->whitelist = value;
     } else if (strcmp(name, "--ping-interval") == 0) {
         return parse_ms(value, &options->addin.ping_interval_ms);
     } else if (strcmp(name, "--pong-timeout") == 0) {
@@ -147,6 +153,26 @@ static int run_addin(TwServer *server, const Options *options)
     return r;
 }
 
+/* What is open, and what may become of failures. */
+static int show(Planner *planner, const Options *options)
+{
+    const char *whitelist =
+        options->whitelist != NULL ? options->whitelist : getenv("REVITMCP_FAILURE_WHITELIST_PATH");
+    bool is_changed;
+    Fault fault;
+    int r = 0;
+
+    if (whitelist != NULL && whitelist[0] != '\0') {
+        r = tw_server_set_whitelist(planner->server, whitelist);
+    }
+    if (r == 0 && (store_is_changed(&planner->store, &is_changed, &fault) != 0 ||
+                   planner_show(planner, &fault) != 0)) {
+        (void)fprintf(stderr, "planner: %s\n", fault.text);
+        r = TW_ERROR_SYSTEM;
+    }
+    return r;
+}
+
 static int run(Planner *planner, const Options *options)
 {
     int r;
@@ -164,6 +190,9 @@ static int run(Planner *planner, const Options *options)
             .drain_ms = 5000});
     if (r == 0) {
         r = tools_add(planner);
+    }
+    if (r == 0) {
+        r = show(planner, options);
     }
     if (r == 0) {
         r = options->stdio ? tw_server_serve_stdio(planner->server)

@@ -25,7 +25,7 @@ void id_list_free(IdList *list)
     *list = (IdList){.ids = NULL};
 }
 
-static bool id_list_has(const IdList *list, int64_t id)
+bool id_list_has(const IdList *list, int64_t id)
 {
     for (size_t i = 0; i < list->n; i++) {
         if (list->ids[i] == id) {
@@ -113,7 +113,8 @@ static int check_number(double number, const char *what, Fault *fault)
     return 0;
 }
 
-static int create_element(Store *store, const char *category, int64_t *ret_id, Fault *fault)
+int model_new_element(Store *store, const char *category, const char *mark, int64_t *ret_id,
+                      Fault *fault)
 {
     int64_t n = 0;
     int r = store_number(store, fault, &n, "SELECT count(*) FROM elements WHERE category = ?", "s",
@@ -124,7 +125,8 @@ static int create_element(Store *store, const char *category, int64_t *ret_id, F
                       (long long)n, category);
     }
     if (r == 0) {
-        r = store_run(store, fault, "INSERT INTO elements (category) VALUES (?)", "s", category);
+        r = store_run(store, fault, "INSERT INTO elements (category, mark) VALUES (?, ?)", "ss",
+                      category, mark);
     }
     if (r == 0) {
         *ret_id = sqlite3_last_insert_rowid(store->db);
@@ -132,10 +134,21 @@ static int create_element(Store *store, const char *category, int64_t *ret_id, F
     return r;
 }
 
-static int check_wall(const NewWall *wall, Fault *fault)
+int model_check_length(const NewWall *wall, Fault *fault)
 {
     Point start = {wall->start[0], wall->start[1]};
     Point end = {wall->end[0], wall->end[1]};
+
+    if (point_distance(start, end) < MIN_LENGTH_FT) {
+        return fault_set(fault, FAULT_API,
+                         "A wall cannot have zero length: start_point and "
+                         "end_point are the same in the plan");
+    }
+    return 0;
+}
+
+static int check_wall(const NewWall *wall, Fault *fault)
+{
     int r = 0;
 
     for (int i = 0; r == 0 && i < 3; i++) {
@@ -149,11 +162,6 @@ static int check_wall(const NewWall *wall, Fault *fault)
     }
     if (r != 0) {
         return r;
-    }
-    if (point_distance(start, end) < MIN_LENGTH_FT) {
-        return fault_set(fault, FAULT_API,
-                         "A wall cannot have zero length: start_point and "
-                         "end_point are the same in the plan");
     }
     if (fabs(wall->start[2] - wall->end[2]) > MIN_LENGTH_FT) {
         return fault_set(fault, FAULT_API,
@@ -181,7 +189,7 @@ int model_create_wall(Store *store, const NewWall *wall, int64_t *ret_id, Fault 
         r = model_level(store, wall->level_name, &level_id, fault);
     }
     if (r == 0) {
-        r = create_element(store, "Walls", ret_id, fault);
+        r = model_new_element(store, "Walls", wall->mark, ret_id, fault);
     }
     if (r == 0) {
         r = store_run(store, fault, "INSERT INTO walls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -249,7 +257,7 @@ int model_create_door(Store *store, const NewDoor *door, int64_t *ret_id, Fault 
     int r = check_door(store, door, fault);
 
     if (r == 0) {
-        r = create_element(store, "Doors", ret_id, fault);
+        r = model_new_element(store, "Doors", door->mark, ret_id, fault);
     }
     if (r == 0) {
         r = store_run(store, fault, "INSERT INTO doors VALUES (?, ?, ?, ?, ?, ?)", "iiddss",
@@ -345,7 +353,7 @@ int model_create_room(Store *store, const NewRoom *room, int64_t *ret_id, double
         r = check_room(store, room, level_id, ret_area, fault);
     }
     if (r == 0) {
-        r = create_element(store, "Rooms", ret_id, fault);
+        r = model_new_element(store, "Rooms", NULL, ret_id, fault);
     }
     if (r == 0) {
         r = store_run(store, fault, "INSERT INTO rooms VALUES (?, ?, ?, ?, ?)", "isddi", *ret_id,

@@ -139,6 +139,12 @@ int store_begin(Store *store, const char *tool, Fault *fault)
     int r = store_run(store, fault, store->read_only ? "BEGIN" : "BEGIN IMMEDIATE", "");
 
     if (r == 0) {
+        r = store_run(store, fault, "DELETE FROM temp.touched", "");
+        if (r != 0) {
+            (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+        }
+    }
+    if (r == 0) {
         (void)snprintf(store->transaction, sizeof(store->transaction), "Orchestrator: %s", tool);
         store->changes_before = sqlite3_total_changes(store->db);
     }
@@ -182,7 +188,55 @@ int store_commit(Store *store, Fault *fault)
     return 0;
 }
 
+int store_is_changed(Store *store, bool *ret, Fault *fault)
+{
+    int64_t seen = 0;
+    int r = store_number(store, fault, &seen, "PRAGMA data_version", "");
+
+    *ret = r == 0 && store->seen != 0 && seen != store->seen;
+    if (r == 0) {
+        store->seen = seen;
+    }
+    return r;
+}
+
+int store_step_begin(Store *store, Fault *fault)
+{
+    return store_run(store, fault, "SAVEPOINT step", "");
+}
+
+int store_step_end(Store *store, bool is_kept, Fault *fault)
+{
+    int r = is_kept ? 0 : store_run(store, fault, "ROLLBACK TO step", "");
+
+    return r == 0 ? store_run(store, fault, "RELEASE step", "") : r;
+}
+
 /* ---- The file --------------------------------------------------------------------------- */
+
+/* Notes what a transaction touches: the shape of walls and doors, and marks. */
+static const char *const touching[] = {
+    "CREATE TEMP TABLE touched (what TEXT, id INTEGER, PRIMARY KEY (what, id)) WITHOUT ROWID",
+    "CREATE TEMP TRIGGER new_wall AFTER INSERT ON main.walls"
+    " BEGIN INSERT OR IGNORE INTO touched VALUES ('wall', NEW.id); END",
+    "CREATE TEMP TRIGGER other_wall AFTER UPDATE ON main.walls"
+    " BEGIN INSERT OR IGNORE INTO touched VALUES ('wall', NEW.id); END",
+    "CREATE TEMP TRIGGER new_mark AFTER INSERT ON main.elements WHEN NEW.mark IS NOT NULL"
+    " BEGIN INSERT OR IGNORE INTO touched VALUES ('mark', NEW.id); END",
+    "CREATE TEMP TRIGGER other_mark AFTER UPDATE OF mark ON main.elements"
+    " WHEN NEW.mark IS NOT NULL"
+    " BEGIN INSERT OR IGNORE INTO touched VALUES ('mark', NEW.id); END",
+};
+
+static int store_watch(Store *store, Fault *fault)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < sizeof(touching) / sizeof(touching[0]); i++) {
+        r = store_run(store, fault, touching[i], "");
+    }
+    return r;
+}
 
 int store_open(Store *store, const char *path, Fault *fault)
 {
@@ -198,9 +252,13 @@ int store_open(Store *store, const char *path, Fault *fault)
     }
     (void)sqlite3_busy_timeout(store->db, BUSY_MS);
     store->read_only = sqlite3_db_readonly(store->db, "main") == 1;
-    r = store_run(store, fault, "PRAGMA foreign_keys = ON", "");
+    /* An older format is made a newer one before references are checked. */
+    r = format_check(store, path, fault);
     if (r == 0) {
-        r = format_check(store, path, fault);
+        r = store_run(store, fault, "PRAGMA foreign_keys = ON", "");
+    }
+    if (r == 0) {
+        r = store_watch(store, fault);
     }
     if (r != 0) {
         char words[sizeof(fault->text)];

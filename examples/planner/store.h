@@ -7,7 +7,10 @@
  * A transaction is named "Orchestrator: TOOL". One that changed something makes the document's
  * revision one larger when it is committed; one that is rolled back leaves everything as it was,
  * the revision included. So whoever remembers a revision can tell whether the document, its
- * selection or its active view are still what they were. Thread: one.
+ * selection or its active view are still what they were.
+ *
+ * A transaction notes what it touches, in the temporary table `touched`: there the checks (check.h)
+ * look for what has gone wrong. A step inside it can be taken back by itself. Thread: one.
  */
 #pragma once
 
@@ -18,13 +21,14 @@
 #include <stdint.h>
 
 /* A newer program's document is refused; this number is in the file (user_version). */
-#define STORE_FORMAT 1
+#define STORE_FORMAT 2
 
 typedef struct Store {
     sqlite3 *db;
     bool read_only;
     char transaction[120]; /* the name of the open one; "" */
     int changes_before;
+    int64_t seen; /* by which SQLite tells whether another program has changed the file */
     /* Told what becomes of each transaction, in words; may be NULL. */
     void (*log)(void *user, const char *text);
     void *log_user;
@@ -38,9 +42,16 @@ void store_close(Store *store);
 
 int store_begin(Store *store, const char *tool, Fault *fault);
 
+/* Has another program changed it since this was last asked? Inside a transaction none can. */
+int store_is_changed(Store *store, bool *ret, Fault *fault);
+
 /* -1: the document refused it, and it has been rolled back. */
 int store_commit(Store *store, Fault *fault);
 void store_rollback(Store *store, const char *why);
+
+/* A step of the open transaction: kept, or as if it had never been. Not nested. */
+int store_step_begin(Store *store, Fault *fault);
+int store_step_end(Store *store, bool is_kept, Fault *fault);
 
 /* Parameters by types: i int64_t, d double, s text (NULL is NULL). -1 with *fault. */
 int store_run(Store *store, Fault *fault, const char *sql, const char *types, ...);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "failures.h"
 #include "model.h"
 #include "render.h"
 
@@ -39,20 +40,180 @@ double argument_number(TwCall *call, const char *name, size_t i, const char *mor
     return tw_call_double(call, pointer, NAN);
 }
 
+int argument_ids(TwCall *call, IdList *ids, Fault *fault)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < tw_call_count(call, "element_ids"); i++) {
+        char pointer[40];
+
+        (void)snprintf(pointer, sizeof(pointer), "/element_ids/%zu", i);
+        r = id_list_add(ids, tw_call_int(call, pointer, -1), fault);
+    }
+    return r;
+}
+
+void out_ids(TwJson *out, const char *key, const IdList *ids, size_t from, size_t to)
+{
+    tw_json_key(out, key);
+    tw_json_array(out);
+    for (size_t i = from; i < to; i++) {
+        tw_json_int(out, ids->ids[i]);
+    }
+    tw_json_end(out);
+}
+
+void out_made(const Planner *planner, TwJson *out, const char *made, const char *removed)
+{
+    bool is_there = planner->named.n > 0;
+
+    tw_json_key(out, "element_id");
+    if (is_there) {
+        tw_json_int(out, planner->named.ids[0]);
+    } else {
+        tw_json_null(out);
+    }
+    out_string(out, "message", is_there ? made : removed);
+}
+
 void tool_fail(TwCall *call, const Fault *fault)
 {
     TwJson *json = tw_json_new();
 
     tw_json_object(json);
-    tw_json_key(json, "error");
-    tw_json_object(json);
+    tw_json_key(json, "ok");
+    tw_json_bool(json, false);
     out_string(json, "code", fault->code);
-    out_string(json, "message", fault->text);
+    out_string(json, "msg", fault->text);
     tw_json_end(json);
-    tw_json_end(json);
-    tw_call_failedf(call, "%s: %s", fault->code, fault->text);
+    tw_call_failed(call, NULL);
     tw_call_structured(call, tw_json_text(json));
     tw_json_free(json);
+}
+
+/* ---- What is in front ------------------------------------------------------------------- */
+
+static int show_selection(Planner *planner, Fault *fault)
+{
+    IdList ids = {.ids = NULL};
+    sqlite3_stmt *row = NULL;
+    int r = store_query(&planner->store, fault, &row, "SELECT element_id FROM selection", "");
+
+    while (r == 0 && (r = store_step(&planner->store, fault, row)) == 1) {
+        r = id_list_add(&ids, sqlite3_column_int64(row, 0), fault);
+    }
+    (void)sqlite3_finalize(row);
+    if (r == 0 && tw_server_show_selection(planner->server, ids.ids, ids.n) != 0) {
+        r = fault_memory(fault);
+    }
+    id_list_free(&ids);
+    return r;
+}
+
+int planner_show(Planner *planner, Fault *fault)
+{
+    sqlite3_stmt *row = NULL;
+    int r = store_query(&planner->store, fault, &row,
+                        "SELECT guid, title, views.id, views.name, kind, revision FROM document"
+                        " JOIN views ON views.id = active_view_id",
+                        "");
+
+    if (r == 0 && (r = store_step(&planner->store, fault, row)) == 1) {
+        TwDocument document = {.guid = (const char *)sqlite3_column_text(row, 0),
+                               .path = sqlite3_db_filename(planner->store.db, "main"),
+                               .title = (const char *)sqlite3_column_text(row, 1),
+                               .view_id = sqlite3_column_int64(row, 2),
+                               .view_name = (const char *)sqlite3_column_text(row, 3),
+                               .view_type = (const char *)sqlite3_column_text(row, 4),
+                               .revision = (uint64_t)sqlite3_column_int64(row, 5)};
+
+        r = tw_server_show_document(planner->server, &document) == 0 ? 0 : fault_memory(fault);
+    }
+    (void)sqlite3_finalize(row);
+    return r == 0 ? show_selection(planner, fault) : r;
+}
+
+/* Another program may have the same file open. What it did is shown now; a caller who said what it
+ * knows knows something else. */
+static int planner_look(Planner *planner, TwCall *call, Fault *fault)
+{
+    static const char *const places[] = {"", "/params", "/meta", "/_meta"};
+    static const char *const spellings[] = {"expectedContextToken", "__expectedContextToken",
+                                            "expected_context_token"};
+    const size_t n_spellings = sizeof(spellings) / sizeof(spellings[0]);
+    bool is_changed = false;
+    int r = store_is_changed(&planner->store, &is_changed, fault);
+
+    if (r != 0 || !is_changed) {
+        return r;
+    }
+    r = planner_show(planner, fault);
+    for (size_t i = 0; r == 0 && i < n_spellings * sizeof(places) / sizeof(places[0]); i++) {
+        char pointer[40];
+
+        (void)snprintf(pointer, sizeof(pointer), "%s/%s", places[i / n_spellings],
+                       spellings[i % n_spellings]);
+        if (tw_call_json(call, pointer) != NULL) {
+            r = fault_set(fault, FAULT_STALE,
+                          "Another program has changed the document. Call"
+                          " get_context and retry.");
+        }
+    }
+    return r;
+}
+
+/* ---- Running ---------------------------------------------------------------------------- */
+
+/* What was done is undone, and has been answered: it cannot stay. */
+#define TOOL_UNDONE 2
+
+/* The answer of a tool whose failures are settled. */
+static void tool_tell(Planner *planner, const Tool *tool, TwJson *out)
+{
+    size_t n = 0;
+
+    if (tool->tell == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < planner->named.n; i++) {
+        if (!id_list_has(&planner->removed, planner->named.ids[i])) {
+            planner->named.ids[n++] = planner->named.ids[i];
+        }
+    }
+    planner->named.n = n;
+    tool->tell(planner, out);
+    if (planner->removed.n > 0) {
+        out_ids(out, "removed_ids", &planner->removed, 0, planner->removed.n);
+    }
+}
+
+/* The end of a transaction whose work has been done. */
+static int tool_end(Planner *planner, const Tool *tool, TwCall *call, TwJson *out, Fault *fault)
+{
+    char why[FAILURES_WHY_SIZE];
+    int r = failures_settle(planner, call, why, fault);
+
+    if (r < 0) {
+        store_rollback(&planner->store, fault->text);
+        return r;
+    }
+    if (r > 0) {
+        store_rollback(&planner->store, why);
+        (void)tw_call_rolled_back(call, why);
+        return TOOL_UNDONE;
+    }
+    tool_tell(planner, tool, out);
+    if (tw_call_is_dry_run(call)) {
+        store_rollback(&planner->store, "a dry run");
+        (void)tw_call_rolled_back(call, NULL);
+        return 0;
+    }
+    r = store_commit(&planner->store, fault);
+    if (r == 0) {
+        r = planner_show(planner, fault);
+        (void)tw_server_resource_updated(planner->server, PLAN_URI);
+    }
+    return r;
 }
 
 /* The work, and around it the transaction of a tool that writes. */
@@ -61,17 +222,25 @@ static int tool_work(Planner *planner, const Tool *tool, TwCall *call, TwJson *o
     int r;
 
     if (!tool->writes) {
-        return tool->work(planner, call, out, fault);
+        r = planner_look(planner, call, fault);
+        return r == 0 ? tool->work(planner, call, out, fault) : r;
     }
     if (store_begin(&planner->store, tool->name, fault) != 0) {
         return -1;
     }
-    r = tool->work(planner, call, out, fault);
-    if (r != 0) {
-        store_rollback(&planner->store, r < 0 ? fault->text : "it is answered later");
-        return r;
+    r = planner_look(planner, call, fault);
+    if (r == 0) {
+        r = tool->work(planner, call, out, fault);
     }
-    return store_commit(&planner->store, fault);
+    if (r == 0) {
+        r = tool_end(planner, tool, call, out, fault);
+    } else {
+        store_rollback(&planner->store, r < 0 ? fault->text : "it is answered later");
+    }
+    if (r < 0) {
+        (void)tw_call_rolled_back(call, NULL);
+    }
+    return r;
 }
 
 static void tool_run(TwCall *call, void *user)
@@ -86,13 +255,14 @@ static void tool_run(TwCall *call, void *user)
     tw_json_end(out);
     if (r == 0) {
         tw_call_structured(call, tw_json_text(out));
-        if (bound->tool->writes) {
-            (void)tw_server_resource_updated(bound->planner->server, PLAN_URI);
-        }
     } else if (r < 0) {
         tool_fail(call, &fault);
     }
     tw_json_free(out);
+    tw_json_free(bound->planner->errors);
+    bound->planner->errors = NULL;
+    id_list_free(&bound->planner->named);
+    id_list_free(&bound->planner->removed);
 }
 
 int plan_picture(Planner *planner, const char *level, int width, Floor *floor, Picture *ret,
@@ -143,16 +313,18 @@ static int tools_add_table(Planner *planner, const Tool *table)
             return TW_ERROR_MEMORY;
         }
         *bound = (Bound){planner, tool};
-        r = tw_server_add_tool(planner->server,
-                               &(TwTool){.name = tool->name,
-                                         .title = tool->title,
-                                         .description = tool->description,
-                                         .input_schema = tool->input_schema,
-                                         .output_schema = tool->output_schema,
-                                         .annotations = tool->annotations | TW_TOOL_CLOSED_WORLD,
-                                         .handler = tool_run,
-                                         .user = bound,
-                                         .release = free});
+        r = tw_server_add_tool(
+            planner->server,
+            &(TwTool){.name = tool->name,
+                      .title = tool->title,
+                      .description = tool->description,
+                      .input_schema = tool->input_schema,
+                      .output_schema = tool->output_schema,
+                      .annotations = tool->annotations | TW_TOOL_CLOSED_WORLD,
+                      .command = tool->writes ? TW_COMMAND_CAN_UNDO : TW_COMMAND_PLAIN,
+                      .handler = tool_run,
+                      .user = bound,
+                      .release = free});
         if (r != 0) {
             free(bound);
         }
@@ -166,6 +338,9 @@ int tools_add(Planner *planner)
 
     if (r == 0) {
         r = tools_add_table(planner, tools_plan);
+    }
+    if (r == 0) {
+        r = tools_add_table(planner, tools_edit);
     }
     if (r == 0) {
         r = tools_add_table(planner, tools_fail);

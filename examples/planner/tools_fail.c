@@ -18,7 +18,7 @@ static int fail_error(Planner *planner, Fault *fault)
     int64_t id;
     int r = model_create_wall(&planner->store, &some_wall, &id, fault);
 
-    no_wall.end[0] = 0;
+    no_wall.height = 0;
     return r == 0 ? model_create_wall(&planner->store, &no_wall, &id, fault) : r;
 }
 

@@ -13,13 +13,19 @@ static int work_create_door(Planner *planner, TwCall *call, TwJson *out, Fault *
                     .distance = tw_call_double(call, "distance", NAN),
                     .width = tw_call_double(call, "width", 3),
                     .hinge = tw_call_string(call, "hinge", "start"),
-                    .side = tw_call_string(call, "side", "left")};
+                    .side = tw_call_string(call, "side", "left"),
+                    .mark = tw_call_string(call, "mark", NULL)};
     int64_t id = 0;
     int r = model_create_door(&planner->store, &door, &id, fault);
 
-    out_int(out, "element_id", id);
-    out_string(out, "message", "Door created successfully");
-    return r;
+    (void)out;
+    return r == 0 ? id_list_add(&planner->named, id, fault) : r;
+}
+
+static void tell_door(const Planner *planner, TwJson *out)
+{
+    out_made(planner, out, "Door created successfully",
+             "No door was created: it was removed again, to resolve a failure");
 }
 
 static int work_create_room(Planner *planner, TwCall *call, TwJson *out, Fault *fault)
@@ -64,7 +70,7 @@ static int work_list(Planner *planner, TwCall *call, TwJson *out, Fault *fault)
     }
     if (r == 0) {
         r = store_query(&planner->store, fault, &row,
-                        "SELECT elements.id, category, named.name, levels.name FROM elements"
+                        "SELECT elements.id, category, named.name, levels.name, mark FROM elements"
                         " JOIN named USING (id) LEFT JOIN levels ON levels.id = level_id"
                         " WHERE (?1 IS NULL OR category = ?1) AND (?2 IS NULL OR levels.name = ?2)"
                         " ORDER BY elements.id",
@@ -83,6 +89,9 @@ static int work_list(Planner *planner, TwCall *call, TwJson *out, Fault *fault)
         out_string(out, "name", (const char *)sqlite3_column_text(row, 2));
         if (sqlite3_column_type(row, 3) != SQLITE_NULL) {
             out_string(out, "level", (const char *)sqlite3_column_text(row, 3));
+        }
+        if (sqlite3_column_type(row, 4) != SQLITE_NULL) {
+            out_string(out, "mark", (const char *)sqlite3_column_text(row, 4));
         }
         tw_json_end(out);
     }
@@ -184,7 +193,8 @@ static int work_render(Planner *planner, TwCall *call, TwJson *out, Fault *fault
 /* clang-format off */
 #define CREATED_SCHEMA \
     "{\"type\": \"object\", \"required\": [\"element_id\", \"message\"], \"properties\": {" \
-    "\"element_id\": {\"type\": \"integer\"}, \"message\": {\"type\": \"string\"}," \
+    "\"element_id\": {\"type\": [\"integer\", \"null\"]}, \"message\": {\"type\": \"string\"}," \
+    REMOVED_SCHEMA "," \
     " \"area\": {\"type\": \"number\", \"description\": \"Square feet.\"}}}"
 
 const Tool tools_plan[] = {
@@ -203,11 +213,13 @@ const Tool tools_plan[] = {
             "hinge": {"type": "string", "enum": ["start", "end"], "default": "start",
                       "description": "At which end of the wall the hinge is."},
             "side": {"type": "string", "enum": ["left", "right"], "default": "left",
-                     "description": "Where it opens to, seen from the start of the wall."}}}),
+                     "description": "Where it opens to, seen from the start of the wall."},
+            "mark": {"type": "string", "minLength": 1, "maxLength": 100}}}),
      .output_schema = CREATED_SCHEMA,
      .annotations = TW_TOOL_NOT_DESTRUCTIVE,
      .writes = true,
-     .work = work_create_door},
+     .work = work_create_door,
+     .tell = tell_door},
 
     {.name = "plan.create_room",
      .title = "Name a room",
@@ -254,7 +266,8 @@ const Tool tools_plan[] = {
                     "element_id": {"type": "integer"},
                     "category": {"type": "string"},
                     "name": {"type": "string"},
-                    "level": {"type": "string"}}}}}}),
+                    "level": {"type": "string"},
+                    "mark": {"type": "string"}}}}}}),
      .annotations = TW_TOOL_READ_ONLY,
      .work = work_list},
 

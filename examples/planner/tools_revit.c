@@ -15,7 +15,8 @@ static int work_create_wall(Planner *planner, TwCall *call, TwJson *out, Fault *
 {
     NewWall wall = {.height = tw_call_double(call, "height", NAN),
                     .type_name = tw_call_string(call, "wall_type", NULL),
-                    .level_name = tw_call_string(call, "level_name", NULL)};
+                    .level_name = tw_call_string(call, "level_name", NULL),
+                    .mark = tw_call_string(call, "mark", NULL)};
     int64_t id = 0;
     int r;
 
@@ -23,10 +24,15 @@ static int work_create_wall(Planner *planner, TwCall *call, TwJson *out, Fault *
         wall.start[i] = argument_number(call, "start_point", i, "");
         wall.end[i] = argument_number(call, "end_point", i, "");
     }
+    (void)out;
     r = model_create_wall(&planner->store, &wall, &id, fault);
-    out_int(out, "element_id", id);
-    out_string(out, "message", "Wall created successfully");
-    return r;
+    return r == 0 ? id_list_add(&planner->named, id, fault) : r;
+}
+
+static void tell_wall(const Planner *planner, TwJson *out)
+{
+    out_made(planner, out, "Wall created successfully",
+             "No wall was created: it was removed again, to resolve a failure");
 }
 
 static NewWall wall_of_line(TwCall *call, size_t i)
@@ -51,18 +57,18 @@ static NewWall wall_of_line(TwCall *call, size_t i)
 static int work_create_walls(Planner *planner, TwCall *call, TwJson *out, Fault *fault)
 {
     TwJson *errors = tw_json_new();
-    int64_t n_created = 0;
+    int r = 0;
 
+    (void)out;
+    planner->errors = errors;
     tw_json_array(errors);
-    tw_json_key(out, "element_ids");
-    tw_json_array(out);
-    for (size_t i = 0; i < tw_call_count(call, "lines"); i++) {
+    for (size_t i = 0; r == 0 && i < tw_call_count(call, "lines"); i++) {
         NewWall wall = wall_of_line(call, i);
         int64_t id = 0;
 
-        if (model_create_wall(&planner->store, &wall, &id, fault) == 0) {
-            tw_json_int(out, id);
-            n_created++;
+        if (model_check_length(&wall, fault) == 0 &&
+            model_create_wall(&planner->store, &wall, &id, fault) == 0) {
+            r = id_list_add(&planner->named, id, fault);
         } else {
             char text[sizeof(fault->text) + 80];
 
@@ -70,46 +76,26 @@ static int work_create_walls(Planner *planner, TwCall *call, TwJson *out, Fault 
             tw_json_string(errors, text);
         }
     }
-    tw_json_end(out);
     tw_json_end(errors);
-    out_int(out, "created_count", n_created);
-    tw_json_key(out, "errors");
-    tw_json_raw(out, tw_json_text(errors));
-    tw_json_free(errors);
-    return 0;
-}
-
-/* ---- Lists of elements ------------------------------------------------------------------ */
-
-static int read_ids(TwCall *call, IdList *ids, Fault *fault)
-{
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < tw_call_count(call, "element_ids"); i++) {
-        char pointer[40];
-
-        (void)snprintf(pointer, sizeof(pointer), "/element_ids/%zu", i);
-        r = id_list_add(ids, tw_call_int(call, pointer, -1), fault);
-    }
     return r;
 }
 
-static void out_ids(TwJson *out, const char *key, const IdList *ids, size_t from, size_t to)
+static void tell_walls(const Planner *planner, TwJson *out)
 {
-    tw_json_key(out, key);
-    tw_json_array(out);
-    for (size_t i = from; i < to; i++) {
-        tw_json_int(out, ids->ids[i]);
-    }
-    tw_json_end(out);
+    out_ids(out, "element_ids", &planner->named, 0, planner->named.n);
+    out_int(out, "created_count", (int64_t)planner->named.n);
+    tw_json_key(out, "errors");
+    tw_json_raw(out, tw_json_text(planner->errors));
 }
+
+/* ---- Lists of elements ------------------------------------------------------------------ */
 
 static int work_delete(Planner *planner, TwCall *call, TwJson *out, Fault *fault)
 {
     IdList ids = {.ids = NULL};
     char message[80];
     size_t n_asked;
-    int r = read_ids(call, &ids, fault);
+    int r = argument_ids(call, &ids, fault);
 
     n_asked = ids.n;
     if (r == 0) {
@@ -128,7 +114,7 @@ static int work_delete(Planner *planner, TwCall *call, TwJson *out, Fault *fault
 static int work_select(Planner *planner, TwCall *call, TwJson *out, Fault *fault)
 {
     IdList ids = {.ids = NULL};
-    int r = read_ids(call, &ids, fault);
+    int r = argument_ids(call, &ids, fault);
 
     if (r == 0) {
         r = model_select(&planner->store, &ids, fault);
@@ -155,10 +141,6 @@ static int work_activate(Planner *planner, TwCall *call, TwJson *out, Fault *fau
     "{\"type\": \"array\", \"items\": {\"type\": \"number\"}, \"minItems\": 3, \"maxItems\": 3," \
     " \"description\": \"[x, y, z] in feet\"}"
 
-#define IDS_SCHEMA(least) \
-    "{\"type\": \"array\", \"items\": {\"type\": \"integer\"}, \"minItems\": " #least "," \
-    " \"maxItems\": 1000, \"uniqueItems\": true}"
-
 /* Two members that both tools for walls have. */
 #define WALL_SCHEMA \
     "\"height\": {\"type\": \"number\", \"minimum\": 0," \
@@ -174,14 +156,14 @@ const Tool tools_revit[] = {
      .input_schema = "{\"type\": \"object\", \"additionalProperties\": false,"
                      " \"required\": [\"start_point\", \"end_point\", \"height\"],"
                      " \"properties\": {\"start_point\": " POINT_SCHEMA ", "
-                     "\"end_point\": " POINT_SCHEMA ", " WALL_SCHEMA "}}",
-     .output_schema = JSON({
-        "type": "object",
-        "required": ["element_id", "message"],
-        "properties": {"element_id": {"type": "integer"}, "message": {"type": "string"}}}),
+                     "\"end_point\": " POINT_SCHEMA ", " WALL_SCHEMA ", " MARK_SCHEMA "}}",
+     .output_schema = "{\"type\": \"object\", \"required\": [\"element_id\", \"message\"],"
+                      " \"properties\": {\"element_id\": {\"type\": [\"integer\", \"null\"]},"
+                      " \"message\": {\"type\": \"string\"}, " REMOVED_SCHEMA "}}",
      .annotations = TW_TOOL_NOT_DESTRUCTIVE,
      .writes = true,
-     .work = work_create_wall},
+     .work = work_create_wall,
+     .tell = tell_wall},
 
     {.name = "flow.create_walls_from_lines",
      .title = "Create walls from lines",
@@ -200,10 +182,12 @@ const Tool tools_revit[] = {
         "properties": {
             "created_count": {"type": "integer"},
             "element_ids": {"type": "array", "items": {"type": "integer"}},
+            "removed_ids": {"type": "array", "items": {"type": "integer"}},
             "errors": {"type": "array", "items": {"type": "string"}}}}),
      .annotations = TW_TOOL_NOT_DESTRUCTIVE,
      .writes = true,
-     .work = work_create_walls},
+     .work = work_create_walls,
+     .tell = tell_walls},
 
     {.name = "revit.get_element_info",
      .title = "Describe an element",
@@ -225,6 +209,7 @@ const Tool tools_revit[] = {
             "type_name": {"type": "string"},
             "name": {"type": "string"},
             "level": {"type": "string"},
+            "mark": {"type": "string"},
             "parameters": {"type": "object"},
             "bounding_box": {
                 "type": "object",
@@ -275,8 +260,7 @@ const Tool tools_revit[] = {
      .description = "Shows another view, by its name or its id.",
      .input_schema = JSON({
         "type": "object",
-        "minProperties": 1,
-        "maxProperties": 1,
+        "oneOf": [{"required": ["view_name"]}, {"required": ["view_id"]}],
         "additionalProperties": false,
         "properties": {"view_name": {"type": "string"}, "view_id": {"type": "integer"}}}),
      .output_schema = JSON({

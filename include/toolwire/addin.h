@@ -22,6 +22,9 @@
  * the thread of tw_addin_run: a handler that works long keeps its call and answers from another
  * thread. Messages have 16 MiB each, answers also what the server's options allow; there is no
  * limit of the rate but one that they name.
+ *
+ * A program that has a document open makes its tools commands, which agents cannot call by mistake
+ * on what they have not seen: document.h.
  */
 #pragma once
 

@@ -126,7 +126,8 @@ TW_API TW_FORMAT(2, 3) int tw_call_failedf(TwCall *call, const char *format, ...
  * -32768…-32000; data: JSON, may be NULL. Resources, prompts and completions: a JSON-RPC error.
  * Tools: the same for clients of revisions before 2025-06-18; those of that one and later ones get
  * a failed result (`isError`) with the message as its text, which their model can read, and code,
- * message and data in `structuredContent.error`. */
+ * message and data in `structuredContent.error`. A task (TwTool.task) fails with a code inside
+ * -32768…-32000, which is JSON-RPC's. */
 TW_API int tw_call_error(TwCall *call, int code, const char *message);
 TW_API int tw_call_error_json(TwCall *call, int code, const char *message, const char *data_json);
 

@@ -64,7 +64,10 @@ typedef struct TwServerOptions {
     int64_t drain_ms;            /* what calls get to finish when the client has gone: 30 s */
     size_t page_size;            /* entries of a page of a list: all */
     bool no_logging;             /* do not offer log records (tw_call_log) */
-    void *reserved[4];
+    const char *state_dir; /* a folder that is there, for the tasks of tools (TwTool.task): one
+                              process uses it at a time, and the next one goes on with what is
+                              in it. NULL: they are in memory, and end with the process */
+    void *reserved[3];
 } TwServerOptions;
 
 /* Replaces all options. Comes before anything is added or served: TW_ERROR_BUSY otherwise.
@@ -84,6 +87,29 @@ enum {
     TW_TOOL_CLOSED_WORLD = 1u << 5     /* does not */
 };
 
+/* Does a tool run as a task (TwTool.task): does its client get an answer at once, and come back for
+ * the result? With a state_dir a task is on disk before its client knows of it, and its result
+ * stays there for a day. A process that ends leaves a task that ran FAILED, unless its tool says
+ * that it may run twice (TW_TOOL_IDEMPOTENT, TW_TOOL_READ_ONLY): then it runs again. The handler is
+ * that of any call, without progress and log records; it may run for call_timeout_max_ms, or
+ * timeout_ms. */
+typedef enum TwTask {
+    TW_TASK_NEVER,
+    TW_TASK_MAY,    /* for clients that take a task (2026-07-28), or want one (2025-11-25) */
+    TW_TASK_ALWAYS, /* only; a call by any other client is an error */
+    TW_TASK_ASKED /* only, too, but what the handler asks first is asked before there is a task: it
+                     runs, asks and returns, and is a task when it runs with the answers. What it
+                     asks then is the task's question, as with the others */
+} TwTask;
+
+/* Is a tool a command (TwTool.command; document.h)? */
+typedef enum TwCommand {
+    TW_COMMAND_NEVER,
+    TW_COMMAND_PLAIN,   /* it is, and what it did stays: there is no dry run of it if it writes */
+    TW_COMMAND_CAN_UNDO /* its handler undoes what it did where tw_call_is_dry_run or
+                           tw_call_must_roll_back say so, and says that it has */
+} TwCommand;
+
 typedef struct TwTool {
     const char *name;
     const char *title;
@@ -97,7 +123,9 @@ typedef struct TwTool {
     void *user;
     void (*release)(void *user);
     int64_t timeout_ms; /* 0: the server's */
-    void *reserved[4];
+    TwTask task;
+    TwCommand command;
+    void *reserved[3];
 } TwTool;
 
 /* TW_ERROR_JSON: a schema, icons or meta; the message says where. TW_ERROR_EXISTS, TW_ERROR_FULL.
@@ -205,10 +233,14 @@ TW_API int tw_server_serve_fds(TwServer *server, int in_fd, int out_fd);
 TW_API int tw_server_serve_unix(TwServer *server, const char *path);
 
 typedef struct TwHttpOptions {
-    const char *path;  /* of MCP: "/mcp" */
-    const char *token; /* what clients must send (`Authorization: Bearer …`); NULL: nothing */
+    const char *path; /* of MCP: "/mcp" */
+    /* What clients must send (`Authorization: Bearer …`); NULL: nothing. At least 16 letters,
+     * digits and -._~+/=; an empty one is refused. */
+    const char *token;
     /* Besides localhost and its numbers: names that a request's Host may have, and origins of web
-     * pages that may call ("https://app.example"). Each list ends with NULL, and may be NULL. */
+     * pages that may call ("https://app.example"). Each list ends with NULL, and may be NULL. An
+     * address that other machines can reach has the machine's name and its own numbers instead of
+     * hosts that are not given. */
     const char *const *allowed_hosts;
     const char *const *allowed_origins;
     /* Called once, on the serving thread, when it listens; address: "http://127.0.0.1:40123/mcp",
@@ -222,7 +254,8 @@ typedef struct TwHttpOptions {
  * signals above. address: "127.0.0.1:8080", "[::1]:8080", "localhost:0" (port 0: a free one), or
  * "unix:/path"; options may be NULL. An address that other machines can reach needs a token.
  * TW_ERROR_SYSTEM: the address cannot be used; the message says why. TW_ERROR_ARGUMENT: nor can the
- * token. TW_ERROR_BUSY, TW_ERROR_MEMORY. Not on Windows yet: TW_ERROR_SYSTEM. */
+ * token, a host or an origin. TW_ERROR_BUSY, TW_ERROR_MEMORY. Not on Windows yet: TW_ERROR_SYSTEM.
+ */
 TW_API int tw_server_serve_http(TwServer *server, const char *address,
                                 const TwHttpOptions *options);
 

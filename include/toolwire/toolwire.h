@@ -4,6 +4,7 @@
  *     call.h      inside a handler: arguments, answers, progress, questions
  *     host.h      a program whose tools are reached through bridges
  *     addin.h     a program that offers them to a hub
+ *     document.h  a program with a document, and commands that change it safely
  *     client.h    a program that uses them
  *     json.h      writing JSON text
  *     error.h     error numbers and their words
@@ -17,6 +18,7 @@
 #include <toolwire/addin.h>
 #include <toolwire/call.h>
 #include <toolwire/client.h>
+#include <toolwire/document.h>
 #include <toolwire/error.h>
 #include <toolwire/host.h>
 #include <toolwire/json.h>

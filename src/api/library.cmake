@@ -3,7 +3,7 @@
 
 include(CMakePackageConfigHelpers)
 
-set(TW_PUBLIC_HEADERS addin.h api.h call.h client.h error.h host.h json.h server.h toolwire.h version.h)
+set(TW_PUBLIC_HEADERS addin.h api.h call.h client.h document.h error.h host.h json.h server.h toolwire.h version.h)
 list(TRANSFORM TW_PUBLIC_HEADERS PREPEND ${PROJECT_SOURCE_DIR}/include/toolwire/)
 
 # The version is written down twice, since headers are not made at build time.
@@ -75,7 +75,7 @@ set_source_files_properties(${tw_object} PROPERTIES EXTERNAL_OBJECT ON GENERATED
 add_library(toolwire_static STATIC ${tw_object})
 set_target_properties(toolwire_static PROPERTIES OUTPUT_NAME toolwire EXPORT_NAME static LINKER_LANGUAGE C)
 target_link_libraries(toolwire_static INTERFACE
-    PkgConfig::UV PkgConfig::PCRE2 PkgConfig::CRYPTO Threads::Threads m)
+    PkgConfig::UV PkgConfig::PCRE2 PkgConfig::UTF8PROC PkgConfig::SQLITE3 PkgConfig::CRYPTO Threads::Threads m)
 if(TARGET PkgConfig::LLHTTP)
     target_link_libraries(toolwire_static INTERFACE PkgConfig::LLHTTP)
 endif()

@@ -81,6 +81,9 @@ void api_call_reset(TwCall *call)
     call->posted = false;
     call->kept = false;
     call->done = false;
+    call->must_roll_back = false;
+    call->is_dry_run = false;
+    call->is_write = false;
     call->n_in_cancel = 0;
     call->cancel_fn = NULL;
     call->cancel_user = NULL;
@@ -115,6 +118,17 @@ static bool call_copy_words(TwCall *call, const Call *from)
            (call->state != NULL || from->state.n == 0);
 }
 
+/* What the desk has decided about a command. */
+static void call_take_plan(TwCall *call, const Call *from)
+{
+    const SafetyPlan *plan = call->entry->is_command ? router_call_plan(from) : NULL;
+
+    if (plan != NULL) {
+        call->is_dry_run = plan->is_dry_run;
+        call->is_write = plan->is_write;
+    }
+}
+
 static TwCall *call_begin(TwEntry *entry, Call *from)
 {
     static const struct {
@@ -140,6 +154,7 @@ static TwCall *call_begin(TwEntry *entry, Call *from)
     call->arguments = from->verb == CALL_COMPLETE ? from->completion.context : from->arguments;
     call->inputs = from->inputs;
     call->role = from->verb == CALL_PROMPT ? SPAN("user") : SPAN_NULL;
+    call_take_plan(call, from);
     call_answer_reset(&call->answer, verbs[from->verb].kind);
     if (!call_copy_words(call, from)) {
         api_server_return_call(entry->server, call);

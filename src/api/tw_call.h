@@ -51,6 +51,8 @@ struct TwCall {
     unsigned can;
     CallLogLevel log_level;
     bool wants_progress;
+    bool is_dry_run; /* of a command, as the next */
+    bool is_write;
     atomic_bool cancelled;
 
     pthread_mutex_t lock;
@@ -70,6 +72,7 @@ struct TwCall {
     bool posted;
     bool kept;
     bool done;
+    bool must_roll_back;     /* a failure wants it */
     unsigned n_in_cancel;    /* cancel functions that run, one inside the other, without the lock */
     pthread_t cancel_thread; /* all on this thread; the others wait for `idle` */
     TwCancelFn cancel_fn;

@@ -193,6 +193,13 @@ static void describe_tool(Description *d, const void *from)
                      tool->input_schema != NULL ? tool->input_schema : "{\"type\":\"object\"}");
     description_json(d, "outputSchema", API_JSON_OBJECT, tool->output_schema);
     description_annotations(d, tool->annotations);
+    if (tool->task != TW_TASK_NEVER) {
+        json_write_key(&d->w, SPAN("execution"));
+        json_write_object(&d->w);
+        description_text(d, SPAN("taskSupport"),
+                         tool->task == TW_TASK_MAY ? "optional" : "required");
+        json_write_end_object(&d->w);
+    }
     description_json(d, "_meta", API_JSON_OBJECT, tool->meta);
 }
 
@@ -254,20 +261,42 @@ typedef struct Addition {
     void *user;
     void (*release)(void *user);
     int64_t timeout_ms;
+    TwTask task;
+    TwCommand command;
 } Addition;
+
+static RouterLater addition_later(TwTask task)
+{
+    static const RouterLater laters[] = {
+        [TW_TASK_NEVER] = ROUTER_LATER_NEVER,
+        [TW_TASK_MAY] = ROUTER_LATER_MAY,
+        [TW_TASK_ALWAYS] = ROUTER_LATER_ALWAYS,
+        [TW_TASK_ASKED] = ROUTER_LATER_ASKED,
+    };
+
+    return laters[task];
+}
 
 static int addition_to_router(TwServer *server, const Addition *addition, TwEntry *entry, Span json,
                               Diag *reterr_diag)
 {
-    int r = router_add(hub_router(server->hub),
-                       &(RouterSpec){.kind = addition->kind,
-                                     .json = json,
-                                     .provider = &api_call_provider,
-                                     .context = entry,
-                                     .timeout_ms = addition->timeout_ms,
-                                     .completes = addition->complete != NULL,
-                                     .release = entry_release},
-                       reterr_diag);
+    int r = addition->task == TW_TASK_NEVER ? 0 : api_server_open_jobs(server, reterr_diag);
+
+    if (r != 0) {
+        return r;
+    }
+    r = router_add(hub_router(server->hub),
+                   &(RouterSpec){.kind = addition->kind,
+                                 .json = json,
+                                 .provider = &api_call_provider,
+                                 .context = entry,
+                                 .timeout_ms = addition->timeout_ms,
+                                 .later = addition_later(addition->task),
+                                 .is_command = addition->command != TW_COMMAND_NEVER,
+                                 .can_undo = addition->command == TW_COMMAND_CAN_UNDO,
+                                 .completes = addition->complete != NULL,
+                                 .release = entry_release},
+                   reterr_diag);
 
     switch (r) {
     case ROUTER_E_EXISTS:
@@ -299,6 +328,7 @@ static int addition_do(TwServer *server, void *argument, Diag *reterr_diag)
     entry->complete = addition->complete;
     entry->user = addition->user;
     entry->release = addition->release;
+    entry->is_command = addition->command != TW_COMMAND_NEVER;
     atomic_init(&entry->n_refs, 1);
     addition->describe(&d, addition->from);
     r = description_end(&d);
@@ -320,6 +350,12 @@ static int server_add(TwServer *server, Addition *addition)
     if (addition->key == NULL || addition->name == NULL || addition->handler == NULL) {
         return api_server_fail(server, TW_ERROR_ARGUMENT, "a name, a URI or a handler is missing");
     }
+    if ((unsigned)addition->task > TW_TASK_ASKED) {
+        return api_server_fail(server, TW_ERROR_ARGUMENT, "there is no such sort of task");
+    }
+    if ((unsigned)addition->command > TW_COMMAND_CAN_UNDO) {
+        return api_server_fail(server, TW_ERROR_ARGUMENT, "there is no such sort of command");
+    }
     if (addition->timeout_ms < 0) {
         return api_server_fail(server, TW_ERROR_ARGUMENT, "a time is negative");
     }
@@ -340,7 +376,9 @@ int tw_server_add_tool(TwServer *server, const TwTool *tool)
                                           .handler = tool->handler,
                                           .user = tool->user,
                                           .release = tool->release,
-                                          .timeout_ms = tool->timeout_ms});
+                                          .timeout_ms = tool->timeout_ms,
+                                          .task = tool->task,
+                                          .command = tool->command});
 }
 
 int tw_server_add_resource(TwServer *server, const TwResource *resource)

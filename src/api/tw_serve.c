@@ -100,6 +100,7 @@ int api_server_begin(TwServer *server, const ApiEndpoint *endpoint)
         server->serving = true;
         server->thread = pthread_self();
         server->stop_posted = false;
+        api_server_resume_jobs(server);
     }
     pthread_mutex_unlock(&server->lock);
     return r;

@@ -6,6 +6,7 @@
 #include "api/tw_serving.h"
 #include "api/tw_sigpipe.h"
 #include "app/http_door.h"
+#include "dialect/mcp/http_guard.h"
 
 typedef struct HttpServing {
     ApiServing base;
@@ -34,13 +35,46 @@ static void http_on_closed(void *context)
     api_serving_closed(&here->base, 0);
 }
 
+/* Whatever is written there is meant: an empty token is a mistake, not none. */
 static int http_open_auth(HttpServing *here, const char *token, Diag *reterr_diag)
 {
+    int r;
+
     if (token == NULL) {
         return 0;
     }
+    r = http_auth_check_token(span_from_str(token), reterr_diag);
+    if (r != 0) {
+        diag_prefix(reterr_diag, "TwHttpOptions.token: ");
+        return r;
+    }
     return http_auth_new(&here->auth, &(HttpAuthConfig){.token = span_from_str(token)},
                          reterr_diag);
+}
+
+/* > 0: one of a list cannot be what it should; the Diag says why. */
+static int http_check_list(const char *const *list, int (*check)(Span name, Diag *reterr_diag),
+                           const char *field, Diag *reterr_diag)
+{
+    for (size_t i = 0; list != NULL && list[i] != NULL; i++) {
+        int r = check(span_from_str(list[i]), reterr_diag);
+
+        if (r != 0) {
+            diag_prefix(reterr_diag, "TwHttpOptions.%s: ", field);
+            return r;
+        }
+    }
+    return 0;
+}
+
+static int http_check_names(const TwHttpOptions *options, Diag *reterr_diag)
+{
+    int r = http_check_list(options->allowed_hosts, mcp_http_guard_check_host, "allowed_hosts",
+                            reterr_diag);
+
+    return r != 0 ? r
+                  : http_check_list(options->allowed_origins, mcp_http_guard_check_origin,
+                                    "allowed_origins", reterr_diag);
 }
 
 static int http_open_door(HttpServing *here, const char *address, const TwHttpOptions *options,
@@ -56,6 +90,7 @@ static int http_open_door(HttpServing *here, const char *address, const TwHttpOp
                                            .address = address,
                                            .path = options->path,
                                            .auth = here->auth,
+                                           .token_hint = "set TwHttpOptions.token",
                                            .hosts = options->allowed_hosts,
                                            .origins = options->allowed_origins,
                                            .logging = !of_server->no_logging,
@@ -91,8 +126,9 @@ static int http_serve(HttpServing *here, const char *address, const TwHttpOption
     TwServer *server = here->base.server;
     RouterLimits limits = api_server_limits(server);
     Diag diag = DIAG_NULL;
-    int r = http_open_auth(here, options->token, &diag);
+    int r = http_check_names(options, &diag);
 
+    r = r != 0 ? r : http_open_auth(here, options->token, &diag);
     if (r > 0) {
         return api_server_fail(server, TW_ERROR_ARGUMENT, diag.message);
     }

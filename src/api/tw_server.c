@@ -52,9 +52,9 @@ static int server_init_locks(TwServer *server)
 /* The last reference is gone: the hub went before, with tw_server_free. */
 static void server_release(TwServer *server)
 {
-    char **const words[] = {&server->name,        &server->version, &server->title,
-                            &server->description, &server->icons,   &server->website_url,
-                            &server->instructions};
+    char **const words[] = {&server->name,         &server->version,  &server->title,
+                            &server->description,  &server->icons,    &server->website_url,
+                            &server->instructions, &server->state_dir};
     TwCall *call;
 
     while ((call = server->pool) != NULL) {
@@ -119,6 +119,7 @@ void tw_server_free(TwServer *server)
     if (server == NULL) {
         return;
     }
+    api_server_close_jobs(server);
     server->hub = hub_free(server->hub);
     api_server_unref(server);
 }
@@ -185,6 +186,7 @@ int tw_server_set_options(TwServer *server, const TwServerOptions *options)
         WEBSITE_URL,
         INSTRUCTIONS,
         ICONS,
+        STATE_DIR,
         N_WORDS
     };
     char *fresh[N_WORDS] = {NULL};
@@ -199,7 +201,8 @@ int tw_server_set_options(TwServer *server, const TwServerOptions *options)
     if (!api_copy_to(&fresh[TITLE], options->title) ||
         !api_copy_to(&fresh[DESCRIPTION], options->description) ||
         !api_copy_to(&fresh[WEBSITE_URL], options->website_url) ||
-        !api_copy_to(&fresh[INSTRUCTIONS], options->instructions)) {
+        !api_copy_to(&fresh[INSTRUCTIONS], options->instructions) ||
+        !api_copy_to(&fresh[STATE_DIR], options->state_dir)) {
         r = TW_ERROR_MEMORY;
     } else {
         r = server_compact_icons(options->icons, &fresh[ICONS]);
@@ -211,8 +214,9 @@ int tw_server_set_options(TwServer *server, const TwServerOptions *options)
         (void)api_server_fail(server, r,
                               r == TW_ERROR_JSON ? "icons must be a JSON array" : tw_error_text(r));
     } else {
-        char **const places[N_WORDS] = {&server->title, &server->description, &server->website_url,
-                                        &server->instructions, &server->icons};
+        char **const places[N_WORDS] = {&server->title,       &server->description,
+                                        &server->website_url, &server->instructions,
+                                        &server->icons,       &server->state_dir};
 
         for (size_t i = 0; i < N_WORDS; i++) {
             char *old = *places[i];

@@ -12,6 +12,7 @@
 #include "router/router.h"
 
 typedef struct ApiServing ApiServing;
+typedef struct Jobs Jobs;
 
 /* Something that was added. Lives as long as the router or a call that was kept uses it. */
 struct TwEntry {
@@ -21,6 +22,7 @@ struct TwEntry {
     void *user;
     void (*release)(void *user);
     char *mime_type;
+    bool is_command; /* of a tool */
     char *variables; /* names in a URI template, each ended by NUL, the last by two; may be NULL */
     atomic_uint n_refs;
 };
@@ -44,9 +46,13 @@ struct TwServer {
     char *website_url;
     char *icons;
     char *instructions;
+    char *state_dir;         /* or NULL */
     TwServerOptions options; /* numbers only */
 
-    Hub *hub; /* made by the first add or serve: options must be known then */
+    Hub *hub;   /* made by the first add or serve: options must be known then */
+    Jobs *jobs; /* made by the first tool that may run as a task */
+
+    bool has_context; /* it has the tool get_context, or one of its own */
 
     ApiEndpoint *endpoint; /* the host or add-in, from its open to its close; lock */
 
@@ -69,6 +75,17 @@ int api_server_open(TwServer *server);
  * its own (NULL). 0, TW_ERROR_BUSY, and as api_server_open. */
 int api_server_begin(TwServer *server, const ApiEndpoint *endpoint);
 void api_server_end(TwServer *server);
+
+/* tw_jobs.c. Opens the queue of tasks, if it is not open. Lock held. 0, TW_ERROR_*. */
+int api_server_open_jobs(TwServer *server, Diag *reterr_diag);
+
+/* Of a server that has one: nothing is begun any more; paused comes from the loop when what runs
+ * has ended, or had its time; NULL: nobody waits for that. Until it is resumed. Loop. */
+void api_server_pause_jobs(TwServer *server, void (*paused)(void *context), void *context);
+void api_server_resume_jobs(TwServer *server);
+
+/* Before the hub goes; nobody serves. */
+void api_server_close_jobs(TwServer *server);
 
 /* Remembers the words about a failure and returns error. */
 int api_server_fail(TwServer *server, int error, const char *message);

@@ -10,6 +10,20 @@
 #define SERVING_PARENT_PERIOD_MS 1000
 
 /* Once: the loop then has nothing more to do and ends. Signals are heard until it has. */
+static void serving_release(ApiServing *serving)
+{
+    if (serving->is_held) {
+        serving->is_held = false;
+        io_loop_release(hub_loop(serving->server->hub));
+    }
+}
+
+static void serving_on_paused(void *context)
+{
+    serving_release(context);
+}
+
+/* Nobody is left to answer; tasks that run may still come to their end. */
 static void serving_close(ApiServing *serving)
 {
     if (!serving->is_open) {
@@ -18,7 +32,11 @@ static void serving_close(ApiServing *serving)
     serving->is_open = false;
     serving->server->serving_now = NULL;
     serving->kind->discard(serving);
-    io_loop_release(hub_loop(serving->server->hub));
+    if (serving->server->jobs != NULL) {
+        api_server_pause_jobs(serving->server, serving_on_paused, serving);
+    } else {
+        serving_release(serving);
+    }
 }
 
 void api_serving_closed(ApiServing *serving, int r)
@@ -53,7 +71,11 @@ static void serving_on_signal(void *context, int signum)
     ApiServing *serving = context;
 
     (void)signum;
-    if (!serving->is_open || serving_is_ending(serving)) {
+    if (!serving->is_open) {
+        serving_release(serving);
+        return;
+    }
+    if (serving_is_ending(serving)) {
         serving_close(serving);
         return;
     }
@@ -129,6 +151,7 @@ int api_serving_run(ApiServing *serving, const ApiSignals *saved)
 
     /* Threads of the user may answer when nothing else is left for the loop to wait for. */
     io_loop_hold(loop);
+    serving->is_held = true;
     serving->is_open = true;
     server->serving_now = serving;
     if (saved != NULL) {
@@ -139,6 +162,10 @@ int api_serving_run(ApiServing *serving, const ApiSignals *saved)
         r = io_loop_run(loop);
     }
     serving_close(serving);
+    if (server->jobs != NULL) {
+        api_server_pause_jobs(server, NULL, NULL); /* this serving ends, whatever still runs */
+    }
+    serving_release(serving);
     if (saved != NULL) {
         serving_unwatch_process(serving, saved);
     }

@@ -26,6 +26,7 @@ typedef struct ApiServingKind {
 struct ApiServing {
     const ApiServingKind *kind;
     TwServer *server;
+    bool is_held;     /* the loop runs, if only for tasks that have not ended */
     bool is_open;     /* the door is there */
     bool is_shutdown; /* its end has been asked for */
     IoSignal *signals[END_SIGNALS_N];

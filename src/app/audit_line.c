@@ -8,27 +8,6 @@
 #include "base/utf8.h"
 #include "json/writer.h"
 
-/* The names of errors are part of the format: programs compare them. */
-static const char *const error_names[CALL_N_ERRORS] = {
-    [CALL_ERROR_NONE] = "none",
-    [CALL_ERROR_UNKNOWN_TOOL] = "unknown_tool",
-    [CALL_ERROR_UNKNOWN_PROMPT] = "unknown_prompt",
-    [CALL_ERROR_UNKNOWN_RESOURCE] = "unknown_resource",
-    [CALL_ERROR_INVALID_ARGUMENTS] = "invalid_arguments",
-    [CALL_ERROR_INVALID_CURSOR] = "invalid_cursor",
-    [CALL_ERROR_RATE] = "rate",
-    [CALL_ERROR_BUSY] = "busy",
-    [CALL_ERROR_TIMEOUT] = "timeout",
-    [CALL_ERROR_CANCELLED] = "cancelled",
-    [CALL_ERROR_UNAVAILABLE] = "unavailable",
-    [CALL_ERROR_BAD_RESULT] = "bad_result",
-    [CALL_ERROR_TOO_LARGE] = "too_large",
-    [CALL_ERROR_CANNOT_ASK] = "cannot_ask",
-    [CALL_ERROR_INTERNAL] = "internal",
-    [CALL_ERROR_RAISED] = "raised",
-    [CALL_ERROR_OWN] = "own",
-};
-
 /* ---- the line ---- */
 
 static void line_string(JsonWriter *w, const char *key, Span value)
@@ -71,7 +50,7 @@ static void line_error(JsonWriter *w, const CallResult *result)
     if (result == NULL || result->kind != CALL_RESULT_ERROR) {
         return;
     }
-    line_string(w, "error", span_from_str(error_names[result->error]));
+    line_string(w, "error", span_from_str(call_error_names[result->error]));
     if (result->wire_code != 0) {
         json_write_key(w, SPAN("code"));
         json_write_int(w, result->wire_code);

@@ -20,8 +20,9 @@
 #define CONFIG_MAX_INDEX ((size_t)18 * 1024 * 1024)
 #define CONFIG_PATH_MAX  4096
 
-static const char *const config_keys[] = {
-    "tools", "call_socket", "pipe", "templates", "write_root", "state", "http", "audit", "limits"};
+static const char *const config_keys[] = {"tools",      "call_socket", "pipe", "templates",
+                                          "write_root", "state",       "http", "audit",
+                                          "queue",      "limits"};
 static const char *const config_call_socket_keys[] = {"connect", "schema"};
 
 /* ---- errors ---- */
@@ -107,6 +108,13 @@ int config_read_path(const ConfigReader *reader, JsonValue value, char **ret)
     return err_pass(config_join_path(ret, reader->path, expanded));
 }
 
+int config_read_bool(const ConfigReader *reader, JsonValue value, bool *ret)
+{
+    return json_bool(value, ret)
+               ? 0
+               : diag_set(reader->diag, CONFIG_E_INVALID, "expected true or false");
+}
+
 /* ---- a parent ---- */
 
 static int config_read_call_socket_member(const ConfigReader *reader, const JsonIter *it)
@@ -177,6 +185,8 @@ static int config_read_root(const ConfigReader *reader, JsonValue root)
             r = config_read_http(reader, it.value);
         } else if (json_string_equals(it.key, SPAN("audit"))) {
             r = config_read_audit(reader, it.value);
+        } else if (json_string_equals(it.key, SPAN("queue"))) {
+            r = config_read_queue(reader, it.value);
         } else if (json_string_equals(it.key, SPAN("write_root"))) {
             r = config_place(reader, it.value, "write_root",
                              config_read_path(reader, it.value, &reader->config->write_root));
@@ -252,6 +262,7 @@ void config_deinit(Config *config)
     config->state = mem_free(config->state);
     config_http_deinit(&config->http);
     config->audit.file = mem_free(config->audit.file);
+    config->queue.file = mem_free(config->queue.file);
     *config = CONFIG_NULL;
 }
 
@@ -269,9 +280,12 @@ int config_replace(char **string, const char *value)
     return 0;
 }
 
-/* The first that exists; NULL: none. */
-static const char *config_look(char user_path[CONFIG_PATH_MAX])
+/* The one that is given, else the first that exists; NULL: none. */
+static const char *config_look(const char *path, char user_path[CONFIG_PATH_MAX])
 {
+    if (path != NULL) {
+        return strcmp(path, CONFIG_NONE) == 0 ? NULL : path;
+    }
     if (io_place_exists("toolwire.json")) {
         return "./toolwire.json";
     }
@@ -283,7 +297,7 @@ int config_find(char **ret, const char *path)
 {
     char user_path[CONFIG_PATH_MAX];
 
-    path = path != NULL ? path : config_look(user_path);
+    path = config_look(path, user_path);
     if (path == NULL) {
         *ret = NULL;
         return 0;
@@ -301,7 +315,7 @@ int config_load(Config *ret, const char *path, Diag *reterr_diag)
     int r;
 
     *ret = CONFIG_NULL;
-    path = path != NULL ? path : config_look(user_path);
+    path = config_look(path, user_path);
     if (path == NULL) {
         return 0;
     }

@@ -13,11 +13,14 @@
  *                           "issuers": [ { "issuer": "https://id.example", "jwks": "keys.json" } ]
  *                         } },
  *       "audit": { "file": "calls.jsonl", "max_bytes": "10MiB", "keep": 5, "arguments": false },
+ *       "queue": { "store": "sqlite", "file": "jobs.db", "pull": true, "keep_ms": "1d",
+ *                  "keep_bytes": "256MiB", "max_running": 16, "max_waiting": 1048576 },
  *       "limits": { "rate_burst": 1000, "rate_per_s": 100, "max_in_flight": 128,
  *                   "call_timeout_ms": 30000 } }
  *
  * "pipe": "NAME" is short for { "name": "NAME" }, "templates": "DIR" for [ "DIR" ], "http":
- * "ADDRESS" for { "address": "ADDRESS" }, "audit": "FILE" for { "file": "FILE" }. Strings may hold
+ * "ADDRESS" for { "address": "ADDRESS" }, "audit": "FILE" for { "file": "FILE" }, "queue":
+ * "FILE" for { "file": "FILE" }, and "off" for none. Strings may hold
  * ${NAME} and ${NAME:-default}. An unknown key is an error that names the nearest known one; every
  * error names file, line and field. Relative paths are taken from the file's folder. Thread: any,
  * one at a time.
@@ -84,6 +87,19 @@ typedef struct ConfigAudit {
     bool arguments;   /* those of calls, too */
 } ConfigAudit;
 
+/* As the file of the queue: there is none. */
+#define CONFIG_QUEUE_OFF "off"
+
+/* The durable queue. Numbers: 0: the default. */
+typedef struct ConfigQueue {
+    char *file;      /* of the store; NULL: in the state folder; or CONFIG_QUEUE_OFF */
+    bool takes_all;  /* "pull": what is no tool here waits for applications that fetch */
+    int64_t keep_ms; /* results */
+    size_t keep_bytes;
+    size_t max_waiting;
+    uint32_t max_running;
+} ConfigQueue;
+
 typedef struct Config {
     char *path;               /* of the file that was read; NULL: embedded defaults */
     char *tools;              /* path of a tools file, or NULL */
@@ -95,6 +111,7 @@ typedef struct Config {
     char *state;      /* folder for what is kept between runs; NULL: the user's (io/keep.h) */
     ConfigHttp http;
     ConfigAudit audit;
+    ConfigQueue queue;
     RouterLimits limits;
     size_t max_request_bytes; /* 0: the default, as in all below */
     size_t max_response_bytes;
@@ -104,13 +121,17 @@ typedef struct Config {
 
 #define CONFIG_NULL ((Config){.path = NULL})
 
+/* Given as the path of the settings: there are none, whatever lies around. (./none is a file.) */
+#define CONFIG_NONE "none"
+
 /* Which file config_load reads when it is given this path (or NULL): its absolute path, and NULL if
  * there is none. Who reads it again later gives config_load that path, so that a file that went is
  * not taken for none. Gives *ret (mem_free). 0, -ENOMEM, another negative errno. */
 int config_find(char **ret, const char *path);
 
 /* Reads the file at path, or, if path is NULL, the first that exists of ./toolwire.json and
- * $XDG_CONFIG_HOME/toolwire/config.json (~/.config without it); none is no error. 0, -ENOMEM, or an
+ * $XDG_CONFIG_HOME/toolwire/config.json (~/.config without it); none is no error, and
+ * CONFIG_NONE looks for none. 0, -ENOMEM, or an
  * outcome above. *ret is CONFIG_NULL on failure. */
 int config_load(Config *ret, const char *path, Diag *reterr_diag);
 

@@ -5,15 +5,6 @@
 
 #include "base/error.h"
 
-static int config_read_audit_arguments(const ConfigReader *reader, JsonValue value)
-{
-    if (json_kind(value) != JSON_TRUE && json_kind(value) != JSON_FALSE) {
-        return diag_set(reader->diag, CONFIG_E_INVALID, "expected true or false");
-    }
-    reader->config->audit.arguments = json_kind(value) == JSON_TRUE;
-    return 0;
-}
-
 static int config_read_audit_file(const ConfigReader *reader, JsonValue value)
 {
     char **file = &reader->config->audit.file;
@@ -51,7 +42,7 @@ static int config_read_audit_member(const ConfigReader *reader, const JsonIter *
     }
     if (span_equals(name, SPAN("arguments"))) {
         return config_place(reader, it->value, field,
-                            config_read_audit_arguments(reader, it->value));
+                            config_read_bool(reader, it->value, &reader->config->audit.arguments));
     }
     return config_unknown(reader, it->key, name, "audit.", names, n_names);
 }

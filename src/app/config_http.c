@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "dialect/mcp/http_guard.h"
 #include "io/http_server.h"
 #include "io/place.h"
 
@@ -21,6 +22,8 @@ static const char *const config_http_taken[] = {"/",    "/healthz",  "/metrics",
 #define CONFIG_HTTP_WELL_KNOWN "/.well-known/"
 
 #define CONFIG_UNIX "unix:"
+
+#define CONFIG_HTTP_LIST "a string or an array of strings"
 
 /* "unix:PATH" with a path that begins in the folder of the file. Gives *address anew. */
 static int config_place_socket(const ConfigReader *reader, char **address)
@@ -92,11 +95,24 @@ static int config_read_http_path(const ConfigReader *reader, JsonValue value)
                              : diag_set(reader->diag, CONFIG_E_INVALID, "a path begins with '/'");
 }
 
-static int config_read_http_list(const ConfigReader *reader, const JsonIter *it, const char *field,
-                                 char ***list)
+static int config_read_host(const ConfigReader *reader, JsonValue value, char **ret)
 {
-    return config_read_list(reader, it->value, field, "a string or an array of strings",
-                            config_read_string, list);
+    int r = config_read_string(reader, value, ret);
+
+    if (r == 0 && mcp_http_guard_check_host(span_from_str(*ret), reader->diag) != 0) {
+        r = CONFIG_E_INVALID;
+    }
+    return r;
+}
+
+static int config_read_origin(const ConfigReader *reader, JsonValue value, char **ret)
+{
+    int r = config_read_string(reader, value, ret);
+
+    if (r == 0 && mcp_http_guard_check_origin(span_from_str(*ret), reader->diag) != 0) {
+        r = CONFIG_E_INVALID;
+    }
+    return r;
 }
 
 static int config_read_http_member(const ConfigReader *reader, const JsonIter *it)
@@ -118,10 +134,12 @@ static int config_read_http_member(const ConfigReader *reader, const JsonIter *i
                             config_read_path(reader, it->value, &http->token_file));
     }
     if (json_string_equals(it->key, SPAN("allowed_hosts"))) {
-        return config_read_http_list(reader, it, "http.allowed_hosts", &http->allowed_hosts);
+        return config_read_list(reader, it->value, "http.allowed_hosts", CONFIG_HTTP_LIST,
+                                config_read_host, &http->allowed_hosts);
     }
     if (json_string_equals(it->key, SPAN("allowed_origins"))) {
-        return config_read_http_list(reader, it, "http.allowed_origins", &http->allowed_origins);
+        return config_read_list(reader, it->value, "http.allowed_origins", CONFIG_HTTP_LIST,
+                                config_read_origin, &http->allowed_origins);
     }
     if (json_string_equals(it->key, SPAN("auth"))) {
         return config_read_auth(reader, it->value);

@@ -41,6 +41,9 @@ int config_read_string(const ConfigReader *reader, JsonValue value, char **ret);
 /* The same, a path from the folder where the file lies. */
 int config_read_path(const ConfigReader *reader, JsonValue value, char **ret);
 
+/* true or false. */
+int config_read_bool(const ConfigReader *reader, JsonValue value, bool *ret);
+
 /* ---- lists of strings (config_list.c) ---- */
 
 /* Reads an array of strings, or one alone, each with `read` (config_read_string, config_read_path).
@@ -59,6 +62,7 @@ typedef enum ConfigGroup {
     CONFIG_LIMITS,
     CONFIG_PIPE,
     CONFIG_AUDIT,
+    CONFIG_QUEUE,
 } ConfigGroup;
 
 /* More than there are in one group. */
@@ -80,3 +84,4 @@ int config_read_http(const ConfigReader *reader, JsonValue http);
 int config_read_auth(const ConfigReader *reader, JsonValue auth);
 void config_free_issuers(ConfigHttp *http);
 int config_read_audit(const ConfigReader *reader, JsonValue audit);
+int config_read_queue(const ConfigReader *reader, JsonValue queue);

@@ -48,6 +48,14 @@ static const struct ConfigNumber {
     {SPAN_INIT("max_bytes"), CONFIG_AUDIT, CONFIG_SIZE, offsetof(Config, audit.max_bytes), 4096,
      1u << 30},
     {SPAN_INIT("keep"), CONFIG_AUDIT, CONFIG_U32, offsetof(Config, audit.keep), 1, 1000},
+    {SPAN_INIT("keep_ms"), CONFIG_QUEUE, CONFIG_MS, offsetof(Config, queue.keep_ms), 1000,
+     LIMIT_TIME_MS},
+    {SPAN_INIT("keep_bytes"), CONFIG_QUEUE, CONFIG_SIZE, offsetof(Config, queue.keep_bytes), 4096,
+     (uint64_t)1 << 40},
+    {SPAN_INIT("max_waiting"), CONFIG_QUEUE, CONFIG_SIZE, offsetof(Config, queue.max_waiting), 1,
+     1000000000},
+    {SPAN_INIT("max_running"), CONFIG_QUEUE, CONFIG_U32, offsetof(Config, queue.max_running), 1,
+     4096},
 };
 
 static const char *const config_type_text[] = {

@@ -4,47 +4,21 @@
 #include <errno.h>
 #include <string.h>
 
+#include "app/http_auth.h"
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "io/private_file.h"
 
-/* Shorter ones can be guessed: 16 letters and digits of chance are 82 bits or more. */
-#define CONFIG_TOKEN_MIN ((size_t)16)
-
-/* A line end more than the longest that goes into a header field comfortably. */
-#define CONFIG_TOKEN_MAX ((size_t)4096)
-
-/* What may stand behind "Bearer " (RFC 6750, b68token), and nothing else: a token that no client
- * could send would lock everybody out. */
-static bool token_is_sendable(Span token)
-{
-    for (size_t i = 0; i < token.n; i++) {
-        char c = token.p[i];
-        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-
-        if (!is_letter && !(c >= '0' && c <= '9') && (c == '\0' || strchr("-._~+/=", c) == NULL)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static int token_check(Span token, const char *path, Diag *reterr_diag)
 {
-    if (token.n == 0) {
-        return diag_set(reterr_diag, CONFIG_E_INVALID, "%s: the token file is empty", path);
+    int r = token.n > 0 ? http_auth_check_token(token, reterr_diag)
+                        : diag_set(reterr_diag, HTTP_AUTH_E_INVALID, "the token file is empty");
+
+    if (r != 0) {
+        diag_prefix(reterr_diag, "%s: ", path);
     }
-    if (token.n < CONFIG_TOKEN_MIN) {
-        return diag_set(reterr_diag, CONFIG_E_INVALID,
-                        "%s: a token of %zu bytes can be guessed; it needs at least %zu", path,
-                        token.n, CONFIG_TOKEN_MIN);
-    }
-    if (!token_is_sendable(token)) {
-        return diag_set(reterr_diag, CONFIG_E_INVALID,
-                        "%s: a token is one line of letters, digits and -._~+/=", path);
-    }
-    return 0;
+    return r != 0 ? CONFIG_E_INVALID : 0;
 }
 
 static int token_copy(char **ret, Span token)
@@ -66,7 +40,7 @@ int config_read_token(char **ret, const char *path, Diag *reterr_diag)
     Span token;
     int r;
 
-    bytes_init(&text, CONFIG_TOKEN_MAX);
+    bytes_init(&text, HTTP_AUTH_TOKEN_MAX);
     r = private_file_read(&text, path, reterr_diag);
     if (r == -ENOMEM) {
         bytes_deinit(&text);

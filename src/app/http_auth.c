@@ -254,24 +254,6 @@ static int auth_deny(const HttpAuth *auth, unsigned status, const char *error, c
     return HTTP_AUTH_E_DENIED;
 }
 
-/* Does the query have that parameter? A token in a URL ends up in logs and in the history of
- * browsers; it is refused even beside a good one. */
-static bool auth_query_has(Span query, Span name)
-{
-    while (query.n > 0) {
-        const char *end = memchr(query.p, '&', query.n);
-        size_t n = end == NULL ? query.n : (size_t)(end - query.p);
-        Span pair = span_make(query.p, n);
-
-        if (span_starts_with(pair, name) && (n == name.n || pair.p[name.n] == '=')) {
-            return true;
-        }
-        n += end == NULL ? 0 : 1;
-        query = span_make(query.p + n, query.n - n);
-    }
-    return false;
-}
-
 /* What stands behind "Bearer"; false if it is another scheme, or nothing. */
 static bool auth_read_bearer(Span value, Span *ret)
 {
@@ -301,6 +283,23 @@ static int auth_make_id(const HttpAuth *auth, const Span *pieces, size_t n, uint
     return 0;
 }
 
+/* Not the subject itself: two issuers may have the same, and one may be of any length. The key is
+ * no secret: what is kept under the name must be found again by the next process. */
+static int auth_make_owner(const Span *pieces, size_t n, char out[HTTP_AUTH_OWNER_BYTES])
+{
+    static const RouterSealKey key = {.bytes = {0}};
+    static const char digits[] = "0123456789abcdef";
+    uint8_t code[ROUTER_SEAL_BYTES];
+    int r = router_seal(&key, pieces, n, code);
+
+    for (size_t i = 0; r == 0 && i < HTTP_AUTH_OWNER_BYTES / 2; i++) {
+        out[2 * i] = digits[code[i] >> 4];
+        out[2 * i + 1] = digits[code[i] & 15];
+    }
+    out[HTTP_AUTH_OWNER_BYTES - 1] = '\0';
+    return err_pass(r);
+}
+
 /* As much as there is room for, in whole characters; those that would upset a log become '?'. */
 static void auth_copy_subject(char *out, size_t size, Span subject)
 {
@@ -326,7 +325,7 @@ static void auth_copy_subject(char *out, size_t size, Span subject)
 /* Ours? Both codes are equally long whatever was sent, and their comparison says nothing. */
 static int auth_check_own(const HttpAuth *auth, Span token, HttpGrant *ret, bool *ret_is_own)
 {
-    static const Span who = SPAN_INIT("own");
+    static const Span who = SPAN_INIT(HTTP_AUTH_OWNER_OWN);
     uint8_t code[ROUTER_SEAL_BYTES];
     int r;
 
@@ -339,7 +338,10 @@ static int auth_check_own(const HttpAuth *auth, Span token, HttpGrant *ret, bool
         return err_pass(r);
     }
     *ret_is_own = router_seal_equals(code, auth->token);
-    *ret = (HttpGrant){.id = 0};
+    *ret = (HttpGrant){.end_s = INT64_MAX};
+    if (*ret_is_own) {
+        memcpy(ret->owner, who.p, who.n + 1);
+    }
     return *ret_is_own ? auth_make_id(auth, &who, 1, &ret->id) : 0;
 }
 
@@ -347,7 +349,7 @@ static int auth_check_claims(const HttpAuth *auth, const JwtClaims *claims, Http
                              HttpDenial *ret_denial)
 {
     Span who[] = {auth->issuers[claims->issuer].name, claims->subject};
-    HttpGrant grant = {.id = 0};
+    HttpGrant grant = {.end_s = claims->end_s};
     int r;
 
     for (size_t i = 0; i < auth->n_scopes; i++) {
@@ -358,6 +360,9 @@ static int auth_check_claims(const HttpAuth *auth, const JwtClaims *claims, Http
         }
     }
     r = auth_make_id(auth, who, TW_ARRAY_SIZE(who), &grant.id);
+    if (r == 0) {
+        r = auth_make_owner(who, TW_ARRAY_SIZE(who), grant.owner);
+    }
     if (r != 0) {
         return err_pass(r);
     }
@@ -389,7 +394,7 @@ static int auth_check_jwt(const HttpAuth *auth, Span token, int64_t now_s, HttpG
 int http_auth_check(const HttpAuth *auth, const Http1Head *head, int64_t now_s, HttpGrant *ret,
                     HttpDenial *ret_denial)
 {
-    HttpGrant grant = {.id = 0};
+    HttpGrant grant = {.end_s = INT64_MAX};
     bool is_own = false;
     Span value;
     Span token;
@@ -400,7 +405,7 @@ int http_auth_check(const HttpAuth *auth, const Http1Head *head, int64_t now_s, 
         *ret = grant;
         return 0;
     }
-    if (auth_query_has(head->query, SPAN("access_token"))) {
+    if (http_auth_is_in_query(head->query)) {
         return auth_deny(auth, 400, "invalid_request",
                          "An access token does not belong into a URL; send it as Authorization",
                          ret_denial);

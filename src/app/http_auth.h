@@ -40,10 +40,18 @@ typedef struct HttpAuthConfig {
     Span metadata_url; /* where http_auth_write_metadata can be read, for the challenge */
 } HttpAuthConfig;
 
+/* 32 digits, or "own", and a NUL. */
+#define HTTP_AUTH_OWNER_BYTES 33
+#define HTTP_AUTH_OWNER_OWN   "own"
+
 /* Who asks. */
 typedef struct HttpGrant {
     char subject[128]; /* "" for nobody in particular; cut if it is longer */
     uint64_t id;       /* equal for the same credentials, whatever the connection */
+    /* Whose tasks it sees: text, equal for the same issuer and subject also after a restart, and
+     * for our own token; "" where no credentials are needed. */
+    char owner[HTTP_AUTH_OWNER_BYTES];
+    int64_t end_s; /* of the wall clock: what it was granted for ends then; INT64_MAX: never */
 } HttpGrant;
 
 /* How a request is turned away. */
@@ -52,6 +60,16 @@ typedef struct HttpDenial {
     char challenge[1024]; /* WWW-Authenticate; "" : none */
     char message[160];
 } HttpDenial;
+
+/* The longest token that goes into a header field comfortably. */
+#define HTTP_AUTH_TOKEN_MAX ((size_t)4096)
+
+/* Can that be a token of our own? 0, HTTP_AUTH_E_INVALID. */
+int http_auth_check_token(Span token, Diag *reterr_diag);
+
+/* Does a query have a parameter access_token, in whatever spelling? A token in a URL ends up in
+ * logs and in the history of browsers; it is refused even beside a good one. */
+bool http_auth_is_in_query(Span query);
 
 /* Copies all of config. 0, -ENOMEM, HTTP_AUTH_E_INVALID. Gives *ret. */
 int http_auth_new(HttpAuth **ret, const HttpAuthConfig *config, Diag *reterr_diag);

@@ -34,6 +34,7 @@ static int door_on_open(void *context, const IoHttpPeer *peer, void **ret_user)
     }
     link->door = context;
     (void)snprintf(link->address, sizeof(link->address), "%s", peer->address);
+    (void)snprintf(link->local, sizeof(link->local), "%s", peer->local);
     *ret_user = link;
     return 0;
 }
@@ -54,8 +55,9 @@ static void door_on_head(void *context, IoHttpExchange *x)
 
     door->figures.n_requests++;
     link->is_mcp = false;
+    link->is_side = false;
     link->names_origin = false;
-    link->is_mcp = http_door_admit(door, link, x);
+    link->is_mcp = http_door_admit(door, link, x) && !link->is_side;
 }
 
 static void door_on_request(void *context, IoHttpExchange *x, Span body)
@@ -66,6 +68,14 @@ static void door_on_request(void *context, IoHttpExchange *x, Span body)
 
     door->figures.bytes_in += body.n;
     router_advance(door->router, now_ms);
+    if (link->is_side) {
+        const HttpSide *side = door->config.side;
+
+        side->request(side->context, x, body,
+                      door->needs_auth ? span_from_str(link->asker->grant.owner) : SPAN_NULL,
+                      link->address);
+        return;
+    }
     door->asking = link;
     mcp_http_request(door->http, link->path, io_http_head(x), body, x, link->asker, now_ms);
     door->asking = NULL;
@@ -78,6 +88,8 @@ static void door_on_gone(void *context, IoHttpExchange *x)
 
     if (link->is_mcp) {
         mcp_http_gone(door->http, x, io_loop_now_ms(door->loop));
+    } else if (link->is_side) {
+        door->config.side->gone(door->config.side->context, x);
     }
 }
 
@@ -111,6 +123,11 @@ static void door_on_changed(RouterListener *listener, RouterKind kind)
 static void door_on_updated(RouterListener *listener, Span uri)
 {
     mcp_http_resource_updated(door_from_listener(listener)->http, uri);
+}
+
+static void door_on_task(RouterListener *listener, const CallTask *task, Span owner)
+{
+    mcp_http_task_changed(door_from_listener(listener)->http, task, owner);
 }
 
 /* ---- time and the end ---- */
@@ -225,7 +242,22 @@ void http_door_shutdown(HttpDoor *door)
     door->state = HTTP_DOOR_DRAINING;
     door->drain_end_ms = io_loop_now_ms(door->loop) + door->config.drain_ms;
     mcp_http_shutdown(door->http);
+    if (door->config.side != NULL) {
+        door->config.side->shutdown(door->config.side->context, door, door->drain_end_ms);
+    }
     io_http_server_stop(door->server, door_on_stopped);
+}
+
+const HttpDoor *http_door_of(const IoHttpExchange *x)
+{
+    const HttpLink *link = io_http_user(x);
+
+    return link->door;
+}
+
+unsigned http_door_port(const HttpDoor *door)
+{
+    return door->server == NULL ? 0 : io_http_server_port(door->server);
 }
 
 /* ---- life ---- */
@@ -308,9 +340,11 @@ static int door_check_address(const HttpDoor *door, bool *ret_is_loopback, Diag 
         return r;
     }
     return diag_set(reterr_diag, IO_HTTP_E_PLACE,
-                    "%s can be reached from other machines: give --token-file, or listen on "
+                    "%s can be reached from other machines: %s, or listen on "
                     "127.0.0.1 or a Unix socket",
-                    door->config.address);
+                    door->config.address,
+                    door->config.token_hint != NULL ? door->config.token_hint
+                                                    : "give --token-file");
 }
 
 /* 0, a negative errno, IO_HTTP_E_PLACE. */
@@ -376,7 +410,7 @@ int http_door_new(HttpDoor **ret, const HttpDoorConfig *config, Diag *reterr_dia
     *door = (HttpDoor){
         .loop = hub_loop(config->hub),
         .router = hub_router(config->hub),
-        .listener = {.changed = door_on_changed, .updated = door_on_updated},
+        .listener = {.changed = door_on_changed, .updated = door_on_updated, .task = door_on_task},
         .needs_auth = config->auth != NULL && http_auth_is_needed(config->auth),
         .timer_ms = INT64_MAX,
     };

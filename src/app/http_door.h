@@ -31,6 +31,24 @@ typedef struct HttpPage {
     int (*write)(void *context, Bytes *out);
 } HttpPage;
 
+/* Another protocol beside MCP, behind the same guards (app/command_door.h). */
+typedef struct HttpSide {
+    /* Does that path lead there? Then *ret_allow are its methods, as Allow says them. */
+    bool (*leads)(void *context, Span path, Span *ret_allow);
+    /* A request whose Host, Origin and credentials were accepted. Answers x, now or later, and is
+     * told if nobody waits any more. owner: whose credentials they are (HttpGrant.owner); empty
+     * where none are needed. */
+    void (*request)(void *context, IoHttpExchange *x, Span body, Span owner, const char *who);
+    void (*gone)(void *context, IoHttpExchange *x);
+    /* A request to such a path that is not let in; extra may be NULL. Answers x at once. */
+    void (*refuse)(void *context, IoHttpExchange *x, unsigned status, const Http1Field *extra,
+                   Span message);
+    /* That door closes: what waits there for something to happen is answered now, or at end_ms of
+     * the loop's clock if what it waits for may still come. */
+    void (*shutdown)(void *context, const HttpDoor *door, int64_t end_ms);
+    void *context;
+} HttpSide;
+
 typedef struct HttpDoorConfig {
     Hub *hub;
     const McpIdentity *identity;
@@ -41,12 +59,14 @@ typedef struct HttpDoorConfig {
     const HttpDoor *from;
     const char *path;         /* of MCP; NULL: "/mcp" */
     const HttpAuth *auth;     /* NULL: everybody */
+    const char *token_hint;   /* how a token is given, for whoever needs one; NULL: --token-file */
     const char *const *hosts; /* besides localhost and its numbers, NULL-terminated; may be NULL */
     const char *const *origins; /* likewise */
     const HttpPage *pages;
     size_t n_pages;
     void *pages_context;
-    bool logging; /* as in app/mcp_door.h, down to drain_ms */
+    const HttpSide *side; /* may be NULL */
+    bool logging;         /* as in app/mcp_door.h, down to drain_ms */
     bool lists_change;
     bool expects_tools;
     bool expects_resources;
@@ -78,6 +98,15 @@ typedef struct HttpDoorFigures {
  */
 int http_door_new(HttpDoor **ret, const HttpDoorConfig *config, Diag *reterr_diag);
 HttpDoor *http_door_free(HttpDoor *door);
+
+/* For an HttpSide: a whole answer, with what a web page must be told, and counted. As
+ * io_http_respond. */
+int http_door_respond(IoHttpExchange *x, unsigned status, const Http1Field *fields, size_t n_fields,
+                      Span body);
+
+/* Where it came in. */
+const HttpDoor *http_door_of(const IoHttpExchange *x);
+unsigned http_door_port(const HttpDoor *door); /* 0: a Unix socket, or the door is shut */
 
 /* "127.0.0.1:7410", "unix:/path": with the port that it has got. */
 const char *http_door_address(const HttpDoor *door);

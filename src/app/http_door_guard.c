@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/limits.h"
 #include "dialect/mcp/render.h"
 
 #include <stdio.h>
@@ -14,6 +15,7 @@ typedef enum RouteKind {
     ROUTE_MCP,
     ROUTE_PAGE,
     ROUTE_METADATA,
+    ROUTE_SIDE,
 } RouteKind;
 
 /* Where a path leads. */
@@ -46,6 +48,9 @@ static Route guard_route(const HttpDoor *door, const Http1Head *head)
         route.kind = ROUTE_METADATA;
         route.allow = SPAN("GET, HEAD, OPTIONS");
         route.is_open = true;
+    } else if (door->config.side != NULL &&
+               door->config.side->leads(door->config.side->context, head->path, &route.allow)) {
+        route.kind = ROUTE_SIDE;
     } else {
         route.kind = ROUTE_NOWHERE;
     }
@@ -54,6 +59,9 @@ static Route guard_route(const HttpDoor *door, const Http1Head *head)
 
 static bool guard_allows(const Route *route, Http1Method method)
 {
+    if (route->kind == ROUTE_SIDE) {
+        return true; /* its own business */
+    }
     if (route->kind != ROUTE_MCP) {
         return method == HTTP1_METHOD_GET || method == HTTP1_METHOD_HEAD;
     }
@@ -69,38 +77,62 @@ static bool guard_allows(const Route *route, Http1Method method)
     return false;
 }
 
-static void guard_refuse(const HttpLink *link, IoHttpExchange *x, unsigned status, Span name,
-                         Span value, Span message)
+static void guard_refuse(const HttpLink *link, IoHttpExchange *x, const Route *route,
+                         unsigned status, Span name, Span value, Span message)
 {
+    const HttpSide *side = link->door->config.side;
     Http1Field field = {name, value};
 
     logsink_write(link->door->config.log, LOGSINK_LEVEL_DEBUG, "http", "%s: %u, %.*s",
                   link->address, status, (int)message.n, message.p);
+    if (route->kind == ROUTE_SIDE) {
+        side->refuse(side->context, x, status, name.n > 0 ? &field : NULL, message);
+        return;
+    }
     /* If it cannot be written, the connection ends, and there is nobody to tell. */
     (void)mcp_http_refuse(&http_door_wire, x, status, &field, name.n > 0, MCP_ERROR_INVALID_REQUEST,
                           message);
 }
 
 /* Host and Origin. */
-static bool guard_passes(HttpDoor *door, HttpLink *link, IoHttpExchange *x)
+static bool guard_passes(HttpDoor *door, HttpLink *link, IoHttpExchange *x, const Route *route)
 {
     const Http1Head *head = io_http_head(x);
-    int r = mcp_http_guard(&door->guard, head);
+    McpHttpGuard guard = door->guard;
+    int r;
 
+    guard.local = door->knows_itself ? span_from_str(link->local) : SPAN_NULL;
+    r = mcp_http_guard(&guard, head);
     if (r == 0) {
         link->names_origin = http1_head_find(head, SPAN("origin"), NULL) > 0;
         return true;
     }
-    guard_refuse(link, x, 403, SPAN_NULL, SPAN_NULL,
-                 r == MCP_HTTP_E_HOST ? SPAN("Forbidden: the Host is none of this server's")
+    guard_refuse(link, x, route, 403, SPAN_NULL, SPAN_NULL,
+                 r == MCP_HTTP_E_HOST ? SPAN("Forbidden: the Host is none of this server's; "
+                                             "allowed_hosts names those that are")
                                       : SPAN("Forbidden: the Origin may not use this server"));
     return false;
 }
 
-/* Finds out who asks. */
-static bool guard_knows(HttpDoor *door, HttpLink *link, IoHttpExchange *x)
+/* The same time by the loop's clock, which goes on where the wall's is set. */
+static int64_t guard_end(const HttpDoor *door, int64_t end_s)
 {
-    HttpGrant grant = {.id = 0};
+    int64_t left_s;
+    int64_t left_ms;
+    int64_t end_ms;
+
+    if (end_s == INT64_MAX || __builtin_sub_overflow(end_s, clock_now_ms() / 1000, &left_s) ||
+        __builtin_mul_overflow(left_s, 1000, &left_ms) ||
+        __builtin_add_overflow(io_loop_now_ms(door->loop), left_ms, &end_ms)) {
+        return INT64_MAX;
+    }
+    return end_ms;
+}
+
+/* Finds out who asks. */
+static bool guard_knows(HttpDoor *door, HttpLink *link, IoHttpExchange *x, const Route *route)
+{
+    HttpGrant grant = {.end_s = INT64_MAX};
     HttpDenial denial;
     HttpAsker *asker = NULL;
     int r = 0;
@@ -110,7 +142,7 @@ static bool guard_knows(HttpDoor *door, HttpLink *link, IoHttpExchange *x)
                             &denial);
     }
     if (r == HTTP_AUTH_E_DENIED) {
-        guard_refuse(link, x, denial.status,
+        guard_refuse(link, x, route, denial.status,
                      denial.challenge[0] == '\0' ? SPAN_NULL : SPAN("WWW-Authenticate"),
                      span_from_str(denial.challenge), span_from_str(denial.message));
         return false;
@@ -123,8 +155,9 @@ static bool guard_knows(HttpDoor *door, HttpLink *link, IoHttpExchange *x)
         }
     }
     if (r != 0) {
-        guard_refuse(link, x, 500, SPAN_NULL, SPAN_NULL, SPAN("Internal error"));
+        guard_refuse(link, x, route, 500, SPAN_NULL, SPAN_NULL, SPAN("Internal error"));
     }
+    link->end_ms = guard_end(door, grant.end_s);
     return r == 0;
 }
 
@@ -139,7 +172,7 @@ static bool guard_leads_to_mcp(HttpDoor *door, HttpLink *link, IoHttpExchange *x
         return false;
     }
     if (!guard_allows(route, head->method)) {
-        guard_refuse(link, x, 405, SPAN("Allow"), route->allow, SPAN("Method not allowed"));
+        guard_refuse(link, x, route, 405, SPAN("Allow"), route->allow, SPAN("Method not allowed"));
         return false;
     }
     if (route->kind == ROUTE_PAGE) {
@@ -151,9 +184,14 @@ static bool guard_leads_to_mcp(HttpDoor *door, HttpLink *link, IoHttpExchange *x
         return false;
     }
     if (head->length == HTTP1_LENGTH_GIVEN &&
-        head->content_length > door->config.max_request_bytes) {
-        guard_refuse(link, x, 413, SPAN_NULL, SPAN_NULL, SPAN("The request is too long"));
+        head->content_length >
+            (route->kind == ROUTE_SIDE ? LIMIT_COMMAND_BYTES : door->config.max_request_bytes)) {
+        guard_refuse(link, x, route, 413, SPAN_NULL, SPAN_NULL, SPAN("The request is too long"));
         return false;
+    }
+    link->is_side = route->kind == ROUTE_SIDE;
+    if (link->is_side) {
+        io_http_limit_body(x, LIMIT_COMMAND_BYTES);
     }
     link->path = route->path;
     return true;
@@ -164,7 +202,7 @@ bool http_door_admit(HttpDoor *door, HttpLink *link, IoHttpExchange *x)
     const Http1Head *head = io_http_head(x);
     Route route = guard_route(door, head);
 
-    if (!guard_passes(door, link, x)) {
+    if (!guard_passes(door, link, x, &route)) {
         return false;
     }
     /* A browser asks so before it sends what a script wants to send, and without credentials. */
@@ -172,14 +210,15 @@ bool http_door_admit(HttpDoor *door, HttpLink *link, IoHttpExchange *x)
         http_door_write_options(x, route.allow);
         return false;
     }
-    if (!route.is_open && !guard_knows(door, link, x)) {
+    if (!route.is_open && !guard_knows(door, link, x, &route)) {
         return false;
     }
     return guard_leads_to_mcp(door, link, x, &route);
 }
 
-/* The names of a NULL-terminated list and one more. */
-static int guard_spans(const char *const *names, Span more, Span **ret, size_t *ret_n)
+/* The names of a NULL-terminated list and, behind them, more; an empty one is left out. */
+static int guard_spans(const char *const *names, const Span *more, size_t n_more, Span **ret,
+                       size_t *ret_n)
 {
     size_t n = 0;
     Span *spans;
@@ -187,38 +226,44 @@ static int guard_spans(const char *const *names, Span more, Span **ret, size_t *
     while (names != NULL && names[n] != NULL) {
         n++;
     }
-    spans = mem_alloc_array(n + 1, sizeof(*spans));
+    spans = mem_alloc_array(n + n_more, sizeof(*spans));
     if (spans == NULL) {
         return err_raise(-ENOMEM);
     }
     for (size_t i = 0; i < n; i++) {
         spans[i] = span_from_str(names[i]);
     }
-    spans[n] = more;
+    for (size_t i = 0; i < n_more; i++) {
+        if (more[i].n > 0) {
+            spans[n++] = more[i];
+        }
+    }
     *ret = spans;
-    *ret_n = n + 1;
+    *ret_n = n;
     return 0;
 }
 
 int http_door_guard_init(HttpDoor *door, bool is_loopback)
 {
     const HttpDoorConfig *config = &door->config;
-    bool is_unix = span_starts_with(span_from_str(door->address), SPAN("unix:"));
+    Span own[2] = {span_from_str(door->address), SPAN_NULL};
     int r;
 
     (void)snprintf(door->own_origin, sizeof(door->own_origin), "http://%s", door->address);
-    /* Listening wider, it has credentials, and names that are not known here unless they were told.
-     * No browser reaches a Unix socket. */
-    door->guard.any_host =
-        is_unix || (!is_loopback && (config->hosts == NULL || config->hosts[0] == NULL));
-    r = guard_spans(config->hosts, span_from_str(door->address), &door->hosts,
-                    &door->guard.n_hosts);
+    /* No browser reaches a Unix socket. */
+    door->guard.any_host = span_starts_with(own[0], SPAN("unix:"));
+    /* Listening wider and not told by what names, it goes by those that it knows itself. */
+    door->knows_itself = !is_loopback && (config->hosts == NULL || config->hosts[0] == NULL);
+    if (door->knows_itself && io_http_machine_name(door->own_name, sizeof(door->own_name)) == 0) {
+        own[1] = span_from_str(door->own_name);
+    }
+    r = guard_spans(config->hosts, own, TW_ARRAY_SIZE(own), &door->hosts, &door->guard.n_hosts);
     if (r != 0) {
         return err_pass(r);
     }
     door->guard.hosts = door->hosts;
-    r = guard_spans(config->origins, span_from_str(door->own_origin), &door->origins,
-                    &door->guard.n_origins);
+    own[0] = span_from_str(door->own_origin);
+    r = guard_spans(config->origins, own, 1, &door->origins, &door->guard.n_origins);
     if (r != 0) {
         return err_pass(r);
     }

@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "dialect/mcp/http.h"
 #include "dialect/mcp/http_guard.h"
+#include "io/tcp_socket.h"
 #include "router/quota.h"
 
 #include <stdbool.h>
@@ -24,6 +25,9 @@
 
 /* A peer's address in text, "[…]:65535" with a scope; longer ones are cut. */
 #define HTTP_DOOR_ADDRESS_BYTES 96
+
+/* What this machine calls itself: the longest name of the DNS, and the NUL. */
+#define HTTP_DOOR_NAME_BYTES 256
 
 /* Where we listen: the longest is "unix:" and the path of a socket, 107 bytes on Linux. */
 #define HTTP_DOOR_PLACE_BYTES 160
@@ -62,12 +66,15 @@ void http_askers_sweep(HttpAskers *askers);
 typedef struct HttpLink {
     HttpDoor *door;
     HttpAsker *asker; /* of the last request that was let in; NULL: none was */
+    int64_t end_ms;   /* of the loop's clock: when what that was asked with expires */
     McpHttpPath path;
     bool is_mcp;       /* the exchange has been handed to MCP */
+    bool is_side;      /* or to the other protocol */
     bool names_origin; /* a web page asks, and may: answers say so */
     Bytes *piece;      /* that is being written, and where it began */
     size_t piece_start;
     char address[HTTP_DOOR_ADDRESS_BYTES];
+    char local[TCP_ADDRESS_TEXT_SIZE]; /* IoHttpPeer.local */
 } HttpLink;
 
 typedef enum HttpDoorState {
@@ -92,6 +99,7 @@ struct HttpDoor {
     McpHttpGuard guard;
     Span *hosts; /* what guard points to; those of config, and our own address */
     Span *origins;
+    bool knows_itself; /* listening wider, it was not told its names: its own address and name */
     bool needs_auth;   /* credentials: not everybody is let in */
     bool is_listening; /* to the router */
     bool is_stopped;   /* no connection is left */
@@ -102,6 +110,7 @@ struct HttpDoor {
     int64_t timer_ms; /* what the timer is set to */
     char address[HTTP_DOOR_PLACE_BYTES];
     char own_origin[HTTP_DOOR_PLACE_BYTES + 8]; /* "http://" and address */
+    char own_name[HTTP_DOOR_NAME_BYTES];        /* of the machine; "" if it has no part in it */
 };
 
 /* http_door_owner.c: what MCP asks; the context of each is the door. */

@@ -78,6 +78,23 @@ static bool owner_is_same(void *context, const void *asker, const void *other)
     return !door->needs_auth || a->grant.id == b->grant.id;
 }
 
+/* Without credentials nobody is known, and a task is as good as the secrecy of its id, too. */
+static Span owner_whose(void *context, const void *asker)
+{
+    const HttpDoor *door = context;
+    const HttpAsker *who = asker;
+
+    return door->needs_auth ? span_from_str(who->grant.owner) : SPAN_NULL;
+}
+
+static int64_t owner_ends(void *context, const void *x)
+{
+    const HttpLink *link = io_http_user(x);
+
+    (void)context;
+    return link->end_ms;
+}
+
 static Span owner_tool(void *context, Span name)
 {
     HttpDoor *door = context;
@@ -113,6 +130,8 @@ const McpHttpOwner http_door_owner = {
     .hold = owner_hold,
     .release = owner_release,
     .is_same = owner_is_same,
+    .whose = owner_whose,
+    .ends = owner_ends,
     .tool = owner_tool,
     .admit = owner_admit,
     .random = owner_random,
@@ -131,6 +150,8 @@ McpOffer http_door_offer(void *context)
         .completions = router_has_completions(router),
         .logging = door->config.logging,
         .lists_change = door->config.lists_change,
+        .tasks = router_has_later(router),
+        .lists_tasks = door->needs_auth,
     };
 }
 

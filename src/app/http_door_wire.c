@@ -57,6 +57,12 @@ static int wire_respond(void *context, unsigned status, const Http1Field *fields
     return io_http_respond(x, status, all.fields, all.n, body);
 }
 
+int http_door_respond(IoHttpExchange *x, unsigned status, const Http1Field *fields, size_t n_fields,
+                      Span body)
+{
+    return wire_respond(x, status, fields, n_fields, body);
+}
+
 static int wire_respond_taken(void *context, unsigned status, const Http1Field *fields,
                               size_t n_fields, Bytes *body)
 {

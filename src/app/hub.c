@@ -3,6 +3,7 @@
 #include <stdint.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/random.h"
@@ -11,6 +12,7 @@
 struct Hub {
     IoLoop *loop;
     Router *router;
+    SafetyDesk *desk;       /* the router's */
     IoTimer *timer;         /* at the router's next deadline */
     IoBeforeWait *schedule; /* sets it, once a turn */
     int64_t scheduled_ms;   /* what the timer is set to */
@@ -30,6 +32,25 @@ static int64_t hub_now_ms(void *context)
     const Hub *hub = context;
 
     return io_loop_now_ms(hub->loop);
+}
+
+/* Not the loop's, which stands still during a turn: a command may take less than that. */
+static int64_t hub_now_us(void *context)
+{
+    (void)context;
+    return (int64_t)(clock_monotonic_ns() / 1000);
+}
+
+static int64_t hub_wall_ms(void *context)
+{
+    (void)context;
+    return clock_now_ms();
+}
+
+static int hub_random(void *context, uint8_t *ret, size_t n)
+{
+    (void)context;
+    return random_fill(ret, n);
 }
 
 static void hub_on_timer(void *context)
@@ -73,6 +94,12 @@ static int hub_init(Hub *hub, const RouterLimits *limits)
         return err_pass(r);
     }
     router_set_clock(hub->router, hub_now_ms, hub);
+    router_set_stopwatch(hub->router, hub_now_us, hub_wall_ms, NULL);
+    r = safety_desk_new(&hub->desk, &(SafetyConfig){.random = hub_random});
+    if (r != 0) {
+        return err_pass(r);
+    }
+    router_set_desk(hub->router, hub->desk);
     r = io_timer_new(&hub->timer, hub->loop, true, hub_on_timer, hub);
     if (r != 0) {
         return err_pass(r);
@@ -107,6 +134,7 @@ Hub *hub_free(Hub *hub)
     hub->schedule = io_before_wait_free(hub->schedule);
     hub->timer = io_timer_free(hub->timer);
     hub->router = router_free(hub->router);
+    hub->desk = safety_desk_free(hub->desk);
     hub->loop = io_loop_free(hub->loop);
     return mem_free(hub);
 }
@@ -119,6 +147,11 @@ IoLoop *hub_loop(Hub *hub)
 Router *hub_router(Hub *hub)
 {
     return hub->router;
+}
+
+SafetyDesk *hub_desk(const Hub *hub)
+{
+    return hub->desk;
 }
 
 const McpSealer *hub_sealer(const Hub *hub)

@@ -21,5 +21,8 @@ Hub *hub_free(Hub *hub);
 IoLoop *hub_loop(Hub *hub);
 Router *hub_router(Hub *hub);
 
+/* What commands pass that are not guarded where they run; the router's. */
+SafetyDesk *hub_desk(const Hub *hub);
+
 /* Seals requestState with a key of this process. */
 const McpSealer *hub_sealer(const Hub *hub);

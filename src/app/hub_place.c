@@ -186,19 +186,28 @@ int hub_place_make(char **ret_path, const char *state_folder, Diag *reterr_diag)
 /* ---- the note ---- */
 
 /* As the socket's, but for the end of its name. Gives *ret. */
-static int note_path(char **ret, const char *path)
+static int place_beside(char **ret, const char *path, Span end)
 {
-    static const char suffix[] = ".json";
     size_t n = strlen(path) - SPAN(".sock").n;
-    char *note = mem_alloc(n + sizeof(suffix));
+    char *beside = mem_alloc(n + end.n + 1);
 
-    if (note == NULL) {
+    if (beside == NULL) {
         return err_raise(-ENOMEM);
     }
-    memcpy(note, path, n);
-    memcpy(note + n, suffix, sizeof(suffix));
-    *ret = note;
+    memcpy(beside, path, n);
+    memcpy(beside + n, end.p, end.n + 1);
+    *ret = beside;
     return 0;
+}
+
+static int note_path(char **ret, const char *path)
+{
+    return place_beside(ret, path, SPAN(".json"));
+}
+
+int hub_place_queue(char **ret, const char *path)
+{
+    return place_beside(ret, path, SPAN("-queue.sock"));
 }
 
 /* {"config":"PATH"} and the signature's white space: equal settings are equal bytes. */

@@ -30,6 +30,10 @@ int hub_place_make(char **ret_path, const char *state_folder, Diag *reterr_diag)
  * replaced. 0, a negative errno, PRIVATE_FILE_E_*. */
 int hub_place_tell(PrivateFile *note, const char *path, const char *config, Diag *reterr_diag);
 
+/* Where the hub that listens at path serves HTTP to its user alone, for what is asked about the
+ * queue: beside it. Gives *ret (mem_free). 0, -ENOMEM. */
+int hub_place_queue(char **ret, const char *path);
+
 /* Are those the settings of the hub that listens at path? False also if that cannot be found out.
  */
 bool hub_place_has(const char *path, const char *config);

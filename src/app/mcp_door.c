@@ -119,6 +119,8 @@ static McpOffer door_offer(void *context)
         .completions = router_has_completions(router),
         .logging = door->logging,
         .lists_change = door->lists_change,
+        .tasks = router_has_later(router),
+        .lists_tasks = true, /* whoever is at a pipe or a socket of ours is the same user */
     };
 }
 
@@ -479,6 +481,11 @@ static void door_on_updated(RouterListener *listener, Span uri)
     mcp_server_resource_updated(door_from_listener(listener)->session, uri);
 }
 
+static void door_on_task(RouterListener *listener, const CallTask *task, Span owner)
+{
+    mcp_server_task_changed(door_from_listener(listener)->session, task, owner);
+}
+
 /* ---- life ---- */
 
 /* How long a client may take to answer a question: a call that waits for it is still a call, and
@@ -575,7 +582,7 @@ int mcp_door_new(McpDoor **ret, const McpDoorConfig *config)
         .socket_fd = -1,
         .reader = NDJSON_READER_NULL,
         .writer = NDJSON_WRITER_NULL,
-        .listener = {.changed = door_on_changed, .updated = door_on_updated},
+        .listener = {.changed = door_on_changed, .updated = door_on_updated, .task = door_on_task},
         .logging = config->logging,
         .lists_change = config->lists_change,
         .expects_tools = config->expects_tools,

@@ -39,14 +39,22 @@ static const HttpDoorFigures *pages_figures(const Pages *pages, HttpDoorFigures 
     return storage;
 }
 
+/* Figures of the queue; NULL if there is none. */
+static const QueueFigures *pages_jobs(const Pages *pages, QueueFigures *storage)
+{
+    return pages->add_jobs != NULL && pages->add_jobs(pages->context, storage) ? storage : NULL;
+}
+
 static int pages_write_metrics(void *context, Bytes *out)
 {
     Pages *pages = context;
     HttpDoorFigures storage;
+    QueueFigures jobs;
 
     /* What is only made when it is needed is there all the same. */
     router_fill(pages->router);
-    return watch_write_metrics(pages->watch, pages->router, pages_figures(pages, &storage), out);
+    return watch_write_metrics(pages->watch, pages->router, pages_figures(pages, &storage),
+                               pages_jobs(pages, &jobs), out);
 }
 
 /* 204: there is no picture. */
@@ -301,12 +309,33 @@ static void status_http(Html *html, const HttpDoorFigures *http)
     html_table_end(html);
 }
 
+/* Jobs that are over are told apart by their end. */
+static void status_jobs(Html *html, const QueueFigures *jobs)
+{
+    const char *names[JOB_N_STATES + 3] = {"Queue"};
+
+    for (size_t i = 0; i < JOB_N_STATES; i++) {
+        names[i + 1] = job_state_name((JobState)i);
+    }
+    names[JOB_N_STATES + 1] = "Commits";
+    html_table(html, "Jobs", names);
+    html_row(html, "");
+    for (size_t i = 0; i < JOB_N_STATES; i++) {
+        html_cell_count(html, jobs->counts.n[i]);
+    }
+    html_cell_count(html, jobs->n_commits);
+    html_raw(html, SPAN("\n"));
+    html_table_end(html);
+}
+
 static int pages_write_status(void *context, Bytes *out)
 {
     Pages *pages = context;
     Html html = {.out = out};
     HttpDoorFigures storage;
     const HttpDoorFigures *http = pages_figures(pages, &storage);
+    QueueFigures figures;
+    const QueueFigures *jobs = pages_jobs(pages, &figures);
 
     router_fill(pages->router);
     watch_count_running(pages->watch, pages->router);
@@ -315,6 +344,9 @@ static int pages_write_status(void *context, Bytes *out)
     status_providers(&html, pages->router);
     status_calls(&html, pages->watch, "Calls by provider", "Provider", series_provider);
     status_calls(&html, pages->watch, "Calls by dialect", "Dialect", series_dialect);
+    if (jobs != NULL) {
+        status_jobs(&html, jobs);
+    }
     if (http != NULL) {
         status_http(&html, http);
     }

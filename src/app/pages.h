@@ -11,7 +11,9 @@
 
 #include "app/http_door.h"
 #include "app/watch.h"
+#include "queue/queue.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Something that listens, or was connected to. */
@@ -28,7 +30,9 @@ typedef struct Pages {
     const HttpDoor *door; /* NULL: its figures are left out; set once the door is there */
     /* Adds those of doors that were there before it; may be NULL. */
     void (*add_figures)(void *context, HttpDoorFigures *figures);
-    void *context; /* of add_figures */
+    /* Figures of the queue; false: there is none. May be NULL. */
+    bool (*add_jobs)(void *context, QueueFigures *figures);
+    void *context; /* of add_figures and add_jobs */
     const PagesPlace *places;
     size_t n_places;
 } Pages;

@@ -125,6 +125,11 @@ bool sources_wants(const Sources *sources, const Config *config, SourcesPart par
     }
 }
 
+unsigned sources_rank(SourcesPart part)
+{
+    return 2 * (unsigned)part;
+}
+
 int sources_add(Sources *sources, const Config *config, SourcesPart part, Diag *reterr_diag)
 {
     static int (*const add[SOURCES_N_PARTS])(Sources * sources, const Config *config,
@@ -134,7 +139,15 @@ int sources_add(Sources *sources, const Config *config, SourcesPart part, Diag *
         [SOURCES_PIPE] = sources_add_pipe,
     };
 
-    return sources_wants(sources, config, part) ? add[part](sources, config, reterr_diag) : 0;
+    int r;
+
+    if (!sources_wants(sources, config, part)) {
+        return 0;
+    }
+    router_set_rank(hub_router(sources->hub), sources_rank(part));
+    r = add[part](sources, config, reterr_diag);
+    router_set_rank(hub_router(sources->hub), ROUTER_RANK_LAST);
+    return r;
 }
 
 void sources_drop(Sources *sources, SourcesPart part)
@@ -160,9 +173,11 @@ void sources_drop(Sources *sources, SourcesPart part)
 
 static int sources_add_diagnostics(Sources *sources, const Config *config, Diag *reterr_diag)
 {
-    int r =
-        diagnostics_new(&sources->diagnostics, hub_router(sources->hub), hub_loop(sources->hub));
+    int r;
 
+    router_set_rank(hub_router(sources->hub), sources_rank(SOURCES_EXEC) + 1);
+    r = diagnostics_new(&sources->diagnostics, hub_router(sources->hub), hub_loop(sources->hub));
+    router_set_rank(hub_router(sources->hub), ROUTER_RANK_LAST);
     if (r == -EEXIST) {
         return diag_set(reterr_diag, SOURCES_E_TOOLS,
                         "%s has a tool of the same name as one of --diagnostics", config->tools);

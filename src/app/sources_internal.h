@@ -18,6 +18,9 @@ typedef enum SourcesPart {
 /* Does the configuration name it, or is it wanted in any case? */
 bool sources_wants(const Sources *sources, const Config *config, SourcesPart part);
 
+/* Its place in the lists (router_set_rank); those between two are for what is no part. */
+unsigned sources_rank(SourcesPart part);
+
 /* Adds it, if it is wanted. Results as sources_init. */
 int sources_add(Sources *sources, const Config *config, SourcesPart part, Diag *reterr_diag);
 

@@ -171,6 +171,7 @@ static int reload_change(Sources *sources, const Config *from, const Config *to,
 {
     SourcesFile tools_file = sources->tools_file;
     ExecProvider *old = NULL;
+    int r_old;
     int r;
 
     if (differs[SOURCES_EXEC] && sources->exec != NULL) {
@@ -188,7 +189,10 @@ static int reload_change(Sources *sources, const Config *from, const Config *to,
     if (old != NULL) {
         sources->exec = old;
         sources->tools_file = tools_file;
-        if (exec_provider_offer(old) != 0) {
+        router_set_rank(hub_router(sources->hub), sources_rank(SOURCES_EXEC));
+        r_old = exec_provider_offer(old);
+        router_set_rank(hub_router(sources->hub), ROUTER_RANK_LAST);
+        if (r_old != 0) {
             logsink_write(sources->log, LOGSINK_LEVEL_ERROR, "reload",
                           "the tools of %s could not be restored", from->tools);
         }

@@ -3,12 +3,14 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "call/call.h"
+#include "dialect/pipe/message.h"
 
 /* Walks one of the router's lists, page by page, as any door does. */
 typedef struct ListWalk {
     Call call;
+    const Router *router;
     JsonWriter *writer;
-    void (*write)(JsonWriter *writer, JsonValue entry);
+    void (*write)(const Router *router, JsonWriter *writer, JsonValue entry);
     Bytes cursor; /* of the next page; empty: this was the last */
     int r;
 } ListWalk;
@@ -23,11 +25,48 @@ static const struct {
     {SPAN_INIT("outputSchema"), SPAN_INIT("output_schema")},
     {SPAN_INIT("annotations"), SPAN_INIT("annotations")},
     {SPAN_INIT("icons"), SPAN_INIT("icons")},
-    {SPAN_INIT("_meta"), SPAN_INIT("_meta")},
 };
 
+static bool list_is_command(const Router *router, JsonValue tool)
+{
+    JsonValue value;
+    Span name;
+
+    /* A tool's name needs no escape. */
+    return json_get(tool, SPAN("name"), &value) && json_string_plain(value, &name) &&
+           router_tool_is_command(router, name);
+}
+
+/* Whoever passes a command on knows by its `_meta` that its answers are envelopes, and that it is
+ * guarded where it runs. */
+static void list_write_meta(JsonWriter *w, JsonValue tool, bool is_command)
+{
+    JsonValue meta = JSON_VALUE_NULL;
+    bool has_meta = json_get(tool, SPAN("_meta"), &meta) && json_kind(meta) == JSON_OBJECT;
+
+    if (!has_meta && !is_command) {
+        return;
+    }
+    json_write_key(w, SPAN("_meta"));
+    json_write_object(w);
+    if (has_meta) {
+        for (JsonIter it = json_iter(meta); json_iter_next(&it);) {
+            if (!is_command || !json_string_equals(it.key, SPAN(PIPE_META_COMMAND))) {
+                json_write_raw(w, json_span(it.key));
+                w->r = w->r != 0 ? w->r : bytes_append_byte(w->out, ':');
+                json_write_value(w, it.value);
+            }
+        }
+    }
+    if (is_command) {
+        json_write_key(w, SPAN(PIPE_META_COMMAND));
+        json_write_string(w, SPAN(PIPE_COMMAND_GUARDED));
+    }
+    json_write_end_object(w);
+}
+
 /* Descriptions are kept without white space (router/router.h), so their parts can be spliced. */
-static void list_write_tool(JsonWriter *w, JsonValue tool)
+static void list_write_tool(const Router *router, JsonWriter *w, JsonValue tool)
 {
     JsonValue value;
 
@@ -48,11 +87,13 @@ static void list_write_tool(JsonWriter *w, JsonValue tool)
             json_write_raw(w, json_span(value));
         }
     }
+    list_write_meta(w, tool, list_is_command(router, tool));
     json_write_end_object(w);
 }
 
-static void list_write_resource(JsonWriter *w, JsonValue resource)
+static void list_write_resource(const Router *router, JsonWriter *w, JsonValue resource)
 {
+    (void)router;
     json_write_raw(w, json_span(resource));
 }
 
@@ -66,7 +107,7 @@ static void list_on_finish(Call *call, const CallResult *result)
         return;
     }
     for (size_t i = 0; i < result->n_entries; i++) {
-        walk->write(walk->writer, result->entries[i]);
+        walk->write(walk->router, walk->writer, result->entries[i]);
     }
     walk->r = err_fold(bytes_append_span(&walk->cursor, result->next_cursor));
 }
@@ -77,9 +118,9 @@ static const CallAsker list_asker = {.dialect = "internal", .who = "toolwire"};
 static const CallDoor list_door = {.finish = list_on_finish};
 
 static int list_write(Router *router, JsonWriter *writer, CallVerb verb,
-                      void (*write)(JsonWriter *writer, JsonValue entry))
+                      void (*write)(const Router *router, JsonWriter *writer, JsonValue entry))
 {
-    ListWalk walk = {.writer = writer, .write = write};
+    ListWalk walk = {.router = router, .writer = writer, .write = write};
 
     call_init(&walk.call);
     bytes_init(&walk.cursor, LIMIT_KEEP_BYTES);

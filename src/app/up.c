@@ -10,6 +10,7 @@
 #include "app/up_internal.h"
 #include "app/version.h"
 #include "base/error.h"
+#include "base/limits.h"
 #include "base/random.h"
 
 static const McpIdentity up_identity = {
@@ -52,7 +53,7 @@ int up_source_result(int r)
 /* Nobody is left who could ask. */
 static void up_end_if_closed(Up *up)
 {
-    if (up->is_closing && up->leaving[0] == NULL && up->leaving_front == NULL) {
+    if (up->is_closing && !up->is_working && up->leaving[0] == NULL && up->leaving_front == NULL) {
         io_loop_stop(hub_loop(up->hub));
     }
 }
@@ -79,6 +80,16 @@ static void up_add_figures(void *context, HttpDoorFigures *figures)
         figures->n_sessions += leaving.n_sessions;
         figures->n_streams += leaving.n_streams;
     }
+}
+
+static bool up_add_jobs(void *context, QueueFigures *figures)
+{
+    const Up *up = context;
+
+    if (up->queue != NULL) {
+        *figures = up_queue_figures(up->queue);
+    }
+    return up->queue != NULL;
 }
 
 static void up_forget_door(Up *up, size_t i)
@@ -140,6 +151,7 @@ int up_make_door(Up *up, const Config *config, UpDoor **ret, Diag *reterr_diag)
                                     .pages = pages,
                                     .n_pages = n_pages,
                                     .pages_context = &up->pages,
+                                    .side = up->queue == NULL ? NULL : up_queue_side(up->queue),
                                     .log = up->options->log,
                                     .closed = up_on_door_closed,
                                     .context = up},
@@ -192,6 +204,45 @@ int up_make_front(Up *up, const Config *config, UpFront **ret, Diag *reterr_diag
     return r > 0 ? UP_E_PLACE : err_pass(r);
 }
 
+/* ---- the queue ---- */
+
+static void up_on_queue_closed(void *context)
+{
+    Up *up = context;
+
+    up->is_working = false;
+    up_end_if_closed(up);
+}
+
+/* A hub that cannot keep jobs does not begin: whoever gives it one would take it for kept. */
+static int up_open_queue(Up *up, Diag *reterr_diag)
+{
+    int r = up_queue_new(&up->queue,
+                         &(UpQueueConfig){.hub = up->hub,
+                                          .identity = &up_identity,
+                                          .config = &up->config,
+                                          .log = up->options->log,
+                                          .closed = up_on_queue_closed,
+                                          .context = up},
+                         reterr_diag);
+
+    if (r == 0 && up->queue != NULL && up->front != NULL) {
+        up_queue_listen(up->queue, up_front_path(up->front));
+    }
+    return r > 0 ? UP_E_PLACE : err_pass(r);
+}
+
+/* Before the doors: those who wait at them for a job are told. */
+static void up_end_queue(Up *up)
+{
+    int64_t drain_ms = up->config.drain_ms;
+
+    if (up->queue != NULL) {
+        up->is_working = true;
+        up_queue_shutdown(up->queue, drain_ms > 0 ? drain_ms : LIMIT_DRAIN_MS);
+    }
+}
+
 /* ---- listeners ---- */
 
 static int up_open_door(Up *up, Diag *reterr_diag)
@@ -228,6 +279,7 @@ static void up_on_signal(void *context, int signum)
     up->door = NULL;
     up->front = NULL;
     up_show(up);
+    up_end_queue(up);
     up_leave_door(up, door);
     up_leave_front(up, front);
     up_end_if_closed(up);
@@ -290,6 +342,7 @@ static int up_start_watching(Up *up)
     up->pages = (Pages){.watch = up->watch,
                         .router = hub_router(up->hub),
                         .add_figures = up_add_figures,
+                        .add_jobs = up_add_jobs,
                         .context = up,
                         .places = up->places};
     return err_pass(up_keep_record(up, &up->config));
@@ -319,6 +372,7 @@ void up_show(Up *up)
     up_show_place(up, "Add-ins",
                   up->sources.addins == NULL ? NULL : addins_path(up->sources.addins));
     up_show_place(up, "Fronts", up->front == NULL ? NULL : up_front_path(up->front));
+    up_show_place(up, "Queue", up->queue == NULL ? NULL : up_queue_file(up->queue));
 }
 
 /* ---- life ---- */
@@ -334,6 +388,7 @@ static void up_facts(const Up *up, UpFacts *ret)
         .needs_access = http != NULL && up_door_needs_access(up->door),
         .pipe = up->sources.addins == NULL ? NULL : addins_path(up->sources.addins),
         .socket = up->front == NULL ? NULL : up_front_path(up->front),
+        .queue = up->queue == NULL ? NULL : up_queue_file(up->queue),
         .config = up->config.path,
         .state = up->config.state,
         .n_tools = router_count(hub_router(up->hub), ROUTER_TOOL),
@@ -387,6 +442,11 @@ static int up_start(Up *up, Diag *reterr_diag)
     if (r != 0) {
         return r;
     }
+    /* Before the tools: those that run as tasks find out whether they can. */
+    r = up_open_queue(up, reterr_diag);
+    if (r != 0) {
+        return r;
+    }
     /* Watched first, then read: a change in between is not lost. */
     r = up_watch_files(up, &up->config);
     if (r != 0) {
@@ -410,6 +470,7 @@ static int up_end_commands(Up *up)
         up->leaving[i] = up_door_free(up->leaving[i]);
     }
     up->leaving_front = up_front_free(up->leaving_front);
+    up->queue = up_queue_free(up->queue);
     sources_end(&up->sources);
     io_loop_update_now(loop);
     io_timer_start_at(up->end, io_loop_now_ms(loop) + END_COMMANDS_MS);
@@ -459,6 +520,7 @@ int up_run(const UpOptions *options, Diag *reterr_diag)
     }
     up.front = up_front_free(up.front);
     up.leaving_front = up_front_free(up.leaving_front);
+    up.queue = up_queue_free(up.queue);
     sources_deinit(&up.sources);
     if (up.hub != NULL) {
         router_set_watch(hub_router(up.hub), NULL);

@@ -28,6 +28,7 @@ typedef struct UpFacts {
     bool needs_access;     /* or access tokens of issuers */
     const char *pipe;      /* path; NULL: none */
     const char *socket;    /* for fronts; NULL: none */
+    const char *queue;     /* the file of the durable queue; NULL: there is none */
     const char *config;    /* the file that was read, as `load` named it; NULL: embedded defaults */
     const char *state;     /* the folder that is configured; NULL: the user's */
     size_t n_tools;

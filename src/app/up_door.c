@@ -335,6 +335,7 @@ int up_door_open(UpDoor *door, const UpDoor *from, Diag *reterr_diag)
                           .pages = with->pages,
                           .n_pages = with->n_pages,
                           .pages_context = with->pages_context,
+                          .side = with->side,
                           /* A reload may bring any of them. */
                           .lists_change = true,
                           .expects_tools = true,

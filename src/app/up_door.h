@@ -28,6 +28,7 @@ typedef struct UpDoorConfig {
     const HttpPage *pages;
     size_t n_pages;
     void *pages_context;
+    const HttpSide *side; /* may be NULL */
     const LogSink *log;
     /* It has ended after shutdown; may free it. */
     void (*closed)(void *context, UpDoor *door);

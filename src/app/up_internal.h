@@ -9,6 +9,7 @@
 #include "app/up.h"
 #include "app/up_door.h"
 #include "app/up_front.h"
+#include "app/up_queue.h"
 #include "app/watch.h"
 #include "io/loop.h"
 #include "io/notify.h"
@@ -27,10 +28,11 @@ enum {
     UP_N_FILES
 };
 
-/* What the status page names: HTTP, the pipe, the socket for fronts. */
-#define UP_MAX_PLACES 3
+/* What the status page names: HTTP, the pipe, the socket for fronts, the queue. */
+#define UP_MAX_PLACES 4
 
 typedef struct UpFile {
+    const LogSink *log;
     char *path;
     IoWatch *watch;
 } UpFile;
@@ -51,11 +53,13 @@ typedef struct Up {
     HttpDoorFigures gone;            /* of doors that were freed: what counts since the start */
     UpFront *front;                  /* NULL: fronts cannot reach it */
     UpFront *leaving_front;          /* of another state folder, or at the end */
+    UpQueue *queue;                  /* NULL: there is none */
     IoNotify *notify;
     IoSignal *signals[END_SIGNALS_N];
     IoTimer *end; /* when END_COMMANDS_MS are over */
     UpFile files[UP_N_FILES];
     bool is_closing; /* one signal has come: the next one does not wait */
+    bool is_working; /* then: jobs still run */
 } Up;
 
 /* ---- up.c ---- */

@@ -21,6 +21,16 @@ static void up_on_file(void *context)
     }
 }
 
+/* There is nothing to be read: it is only said, for whoever did it by mistake. */
+static void file_on_missing(void *context)
+{
+    const UpFile *file = context;
+
+    logsink_write(file->log, LOGSINK_LEVEL_WARN, "reload",
+                  "%s is missing: what was read from it stays in force until it is back",
+                  file->path);
+}
+
 static void file_unwatch(UpFile *file)
 {
     file->watch = io_watch_free(file->watch);
@@ -39,8 +49,12 @@ static int file_watch(Up *up, UpFile *file, const char *path)
         return 0;
     }
     r = config_replace(&file->path, path);
-    return err_pass(r != 0 ? r
-                           : io_watch_new(&file->watch, hub_loop(up->hub), path, up_on_file, up));
+    r = r != 0 ? r : io_watch_new(&file->watch, hub_loop(up->hub), path, up_on_file, up);
+    if (r == 0) {
+        file->log = up->options->log;
+        io_watch_tell_missing(file->watch, file_on_missing, file);
+    }
+    return err_pass(r);
 }
 
 int up_watch_files(Up *up, const Config *config)
@@ -210,6 +224,10 @@ static int reload_to(Up *up, Config *next, bool pipe_can_wait, Diag *reterr_diag
     change_commit(up, &change);
     front_commit(up, next, front);
     record_change(up, next);
+    if (up_queue_differs(up->queue, next)) {
+        logsink_write(up->options->log, LOGSINK_LEVEL_WARN, "reload",
+                      "the queue stays as it is: its settings count from the next start on");
+    }
     router_set_times(hub_router(up->hub), &next->limits);
     router_set_page_size(hub_router(up->hub), next->page_size);
     config_deinit(&up->config);

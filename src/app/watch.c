@@ -57,7 +57,13 @@ static WatchVerb watch_verb_of(CallVerb verb)
     case CALL_LIST_RESOURCES:
     case CALL_LIST_TEMPLATES:
     case CALL_LIST_PROMPTS:
+    case CALL_LIST_TASKS:
         return WATCH_LIST;
+    case CALL_TASK_GET:
+    case CALL_TASK_RESULT:
+    case CALL_TASK_UPDATE:
+    case CALL_TASK_CANCEL:
+        return WATCH_TASK;
     case CALL_TOOL:
     case CALL_N_VERBS:
         break;
@@ -378,6 +384,7 @@ const char *watch_verb_name(WatchVerb verb)
     static const char *const names[WATCH_N_VERBS] = {
         [WATCH_TOOL] = "tool",         [WATCH_READ] = "read", [WATCH_PROMPT] = "prompt",
         [WATCH_COMPLETE] = "complete", [WATCH_LIST] = "list", [WATCH_SUBSCRIBE] = "subscribe",
+        [WATCH_TASK] = "task",
     };
 
     return names[verb];

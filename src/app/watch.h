@@ -18,6 +18,7 @@
 typedef struct Audit Audit;
 typedef struct Watch Watch;
 struct HttpDoorFigures;
+struct QueueFigures;
 
 /* How a call ended. */
 typedef enum WatchOutcome {
@@ -38,6 +39,7 @@ typedef enum WatchVerb {
     WATCH_COMPLETE,
     WATCH_LIST,
     WATCH_SUBSCRIBE,
+    WATCH_TASK, /* what is asked about a task */
     WATCH_N_VERBS
 } WatchVerb;
 
@@ -107,6 +109,6 @@ const char *watch_outcome_name(WatchOutcome outcome);
 const char *watch_verb_name(WatchVerb verb);
 
 /* Appends all figures as Prometheus reads them (text format 0.0.4). http may be NULL: HTTP is not
- * served. 0, -ENOMEM, BYTES_E_FULL. */
+ * served; jobs, too: there is no queue. 0, -ENOMEM, BYTES_E_FULL. */
 int watch_write_metrics(Watch *watch, const Router *router, const struct HttpDoorFigures *http,
-                        Bytes *out);
+                        const struct QueueFigures *jobs, Bytes *out);

@@ -8,6 +8,7 @@
 #include "app/http_door.h"
 #include "app/version.h"
 #include "app/watch_internal.h"
+#include "queue/queue.h"
 #include "json/writer.h"
 
 /* The first failure stays; what follows it writes nothing. */
@@ -184,7 +185,28 @@ static void metrics_http(Metrics *m, const HttpDoorFigures *http)
     metrics_single(m, "toolwire_http_streams", "gauge", "Event streams open now.", http->n_streams);
 }
 
-int watch_write_metrics(Watch *watch, const Router *router, const HttpDoorFigures *http, Bytes *out)
+/* ---- jobs ---- */
+
+static void metrics_jobs(Metrics *m, const QueueFigures *jobs)
+{
+    metrics_head(m, "toolwire_queue_jobs", "gauge", "Jobs of the durable queue, by state.");
+    for (size_t i = 0; i < JOB_N_STATES; i++) {
+        metrics_text(m, SPAN("toolwire_queue_jobs"));
+        metrics_label(m, "state", job_state_name((JobState)i), true);
+        metrics_count(m, true, jobs->counts.n[i]);
+    }
+    metrics_single(m, "toolwire_queue_jobs_asking", "gauge",
+                   "Jobs that wait for the answer to a question.", jobs->counts.n_asking);
+    metrics_single(m, "toolwire_queue_commits_total", "counter", "Commits to the queue's disk.",
+                   jobs->n_commits);
+    metrics_single(m, "toolwire_queue_operations_total", "counter", "What the queue was asked for.",
+                   jobs->n_ops);
+    metrics_single(m, "toolwire_queue_writes_total", "counter", "Of that, what changed something.",
+                   jobs->n_writes);
+}
+
+int watch_write_metrics(Watch *watch, const Router *router, const HttpDoorFigures *http,
+                        const QueueFigures *jobs, Bytes *out)
 {
     Metrics m = {.out = out};
     const WatchSeries *series;
@@ -208,6 +230,9 @@ int watch_write_metrics(Watch *watch, const Router *router, const HttpDoorFigure
     }
     if (http != NULL) {
         metrics_http(&m, http);
+    }
+    if (jobs != NULL) {
+        metrics_jobs(&m, jobs);
     }
     if (watch_audit(watch) != NULL) {
         metrics_single(&m, "toolwire_audit_dropped_total", "counter",

@@ -38,8 +38,22 @@ typedef enum CallVerb {
     CALL_LIST_TEMPLATES,
     CALL_LIST_PROMPTS,
     CALL_SUBSCRIBE, /* target: resource URI; only asks whether it exists */
+    /* Tasks (CallLater). target: the task's id; but for LIST, which has a cursor. */
+    CALL_TASK_GET,    /* how it stands */
+    CALL_TASK_RESULT, /* its result, when there is one: waits; the end is the tool's own */
+    CALL_TASK_UPDATE, /* inputs: answers to some of what it asks */
+    CALL_TASK_CANCEL,
+    CALL_LIST_TASKS,
     CALL_N_VERBS
 } CallVerb;
+
+/* May the answer come later, as a task that the asker comes back for? */
+typedef enum CallLater {
+    CALL_LATER_NEVER,  /* the asker waits for the answer */
+    CALL_LATER_MAY,    /* as the tool wishes */
+    CALL_LATER_ALWAYS, /* the asker wants a task */
+    CALL_LATER_IS_TASK /* this is the work of a task: it runs now */
+} CallLater;
 
 /* What the asker can be asked for (Call.can). */
 enum {
@@ -133,6 +147,8 @@ struct Call {
     JsonValue arguments; /* an object; node NULL if none. Borrowed, as target, completion, inputs
                             and state, until the provider's start returns; if the call then still
                             runs the router keeps a copy (call_keep_arguments) */
+    JsonValue meta; /* of a tool's request, for what commands expect; node NULL if none. Borrowed
+                       until the call is dispatched */
     CallCompletion completion;
     Span cursor;
     bool has_cursor;
@@ -140,8 +156,13 @@ struct Call {
     CallLogLevel log_level;
     unsigned can;       /* CALL_CAN_* */
     int64_t timeout_ms; /* 0: the entry's, else the router's default */
-    JsonValue inputs;   /* object: key of an ask → the answer; node NULL if none */
-    Span state;         /* what the provider gave with its last ask */
+    CallLater later;
+    int64_t later_ms; /* how long the asker wants the task to be kept; 0: not said; < 0: for ever */
+    int64_t waited_us; /* of a task's work: how long it waited for its turn */
+    Span owner;        /* whose tasks these are, text; empty: everybody's. Borrowed as target; the
+                          door's for the life of its session */
+    JsonValue inputs;  /* object: key of an ask → the answer; node NULL if none */
+    Span state;        /* what the provider gave with its last ask */
 
     /* The router's part. */
     const CallHost *host;
@@ -158,6 +179,7 @@ struct Call {
     int64_t deadline_ms;      /* moves with progress */
     int64_t hard_deadline_ms; /* does not */
     double last_progress;
+    void *command;      /* what is known of a command that runs */
     uint64_t began_ns;  /* the watch's, as the two that follow */
     size_t asked_bytes; /* of arguments and answers: the call may forget them before it ends */
     Span asked_text;    /* what a record keeps of them; in kept_arena */

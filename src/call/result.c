@@ -17,9 +17,37 @@ static const char *const error_texts[CALL_N_ERRORS] = {
     [CALL_ERROR_BAD_RESULT] = "the result does not match the output schema",
     [CALL_ERROR_TOO_LARGE] = "the result is too large",
     [CALL_ERROR_CANNOT_ASK] = "input is needed that this client cannot give",
+    [CALL_ERROR_NEEDS_LATER] = "the tool runs only as a task",
+    [CALL_ERROR_NEVER_LATER] = "the tool does not run as a task",
+    [CALL_ERROR_UNKNOWN_TASK] = "unknown task",
+    [CALL_ERROR_TASK_OVER] = "the task has ended",
     [CALL_ERROR_INTERNAL] = "internal error",
     [CALL_ERROR_RAISED] = "the tool failed",
     [CALL_ERROR_OWN] = "the call failed",
+};
+
+const char *const call_error_names[CALL_N_ERRORS] = {
+    [CALL_ERROR_NONE] = "none",
+    [CALL_ERROR_UNKNOWN_TOOL] = "unknown_tool",
+    [CALL_ERROR_UNKNOWN_PROMPT] = "unknown_prompt",
+    [CALL_ERROR_UNKNOWN_RESOURCE] = "unknown_resource",
+    [CALL_ERROR_INVALID_ARGUMENTS] = "invalid_arguments",
+    [CALL_ERROR_INVALID_CURSOR] = "invalid_cursor",
+    [CALL_ERROR_RATE] = "rate",
+    [CALL_ERROR_BUSY] = "busy",
+    [CALL_ERROR_TIMEOUT] = "timeout",
+    [CALL_ERROR_CANCELLED] = "cancelled",
+    [CALL_ERROR_UNAVAILABLE] = "unavailable",
+    [CALL_ERROR_BAD_RESULT] = "bad_result",
+    [CALL_ERROR_TOO_LARGE] = "too_large",
+    [CALL_ERROR_CANNOT_ASK] = "cannot_ask",
+    [CALL_ERROR_NEEDS_LATER] = "needs_later",
+    [CALL_ERROR_NEVER_LATER] = "never_later",
+    [CALL_ERROR_UNKNOWN_TASK] = "unknown_task",
+    [CALL_ERROR_TASK_OVER] = "task_over",
+    [CALL_ERROR_INTERNAL] = "internal",
+    [CALL_ERROR_RAISED] = "raised",
+    [CALL_ERROR_OWN] = "own",
 };
 
 const char *call_error_text(CallError error)

@@ -36,6 +36,10 @@ typedef enum CallError {
     CALL_ERROR_BAD_RESULT,  /* the provider broke its own output schema */
     CALL_ERROR_TOO_LARGE,   /* the result exceeds what the door may send */
     CALL_ERROR_CANNOT_ASK,  /* the tool needs input that this asker cannot give */
+    CALL_ERROR_NEEDS_LATER, /* the tool runs only as a task, and this asker takes none */
+    CALL_ERROR_NEVER_LATER, /* the asker wants a task, and the tool does not run as one */
+    CALL_ERROR_UNKNOWN_TASK,
+    CALL_ERROR_TASK_OVER, /* the task has ended: it cannot be cancelled any more */
     CALL_ERROR_INTERNAL,
     CALL_ERROR_RAISED, /* the tool ended in an exception: message, error_type */
     CALL_ERROR_OWN,    /* the provider's own: wire_code, message and data are as it said */
@@ -52,6 +56,8 @@ typedef enum CallResultKind {
     CALL_RESULT_LIST,       /* entries, next_cursor */
     CALL_RESULT_EMPTY,      /* done, nothing to say (subscribe) */
     CALL_RESULT_ASK,        /* asks, state: input is needed before it can go on */
+    CALL_RESULT_TASK,       /* tasks[0]: the work goes on as a task; or how a task stands */
+    CALL_RESULT_TASKS,      /* tasks, next_cursor */
 } CallResultKind;
 
 /* Kinds of content block that the pieces hold: doors of older revisions must replace some. */
@@ -80,6 +86,30 @@ typedef struct CallAsk {
     Span url;     /* text */
     Span params;  /* JSON object */
 } CallAsk;
+
+/* A call that outlives its request (CALL_RESULT_TASK), as MCP names what becomes of it. */
+typedef enum CallTaskStatus {
+    CALL_TASK_WORKING,
+    CALL_TASK_INPUT_REQUIRED,
+    CALL_TASK_COMPLETED, /* the tool has answered, be it that it failed */
+    CALL_TASK_FAILED,    /* there is no answer of the tool: the error says why */
+    CALL_TASK_CANCELLED
+} CallTaskStatus;
+
+typedef struct CallTask {
+    Span id;
+    CallTaskStatus status;
+    Span message;       /* text for people; may be empty */
+    int64_t created_us; /* since 1970, as the next */
+    int64_t updated_us;
+    int64_t ttl_ms;  /* how long it is kept, from its creation; < 0: without end */
+    int64_t poll_ms; /* how often to ask; 0: not said */
+    /* COMPLETED, FAILED: how it ended; NULL: not said here. Of kind TOOL or ERROR. */
+    const struct CallResult *result;
+    bool is_error;       /* COMPLETED: the tool's answer is that it failed */
+    const CallAsk *asks; /* INPUT_REQUIRED: what has no answer yet */
+    size_t n_asks;
+} CallTask;
 
 #define CALL_NO_TOTAL (-1.0)
 
@@ -114,6 +144,9 @@ typedef struct CallResult {
     int wire_code;
     int64_t retry_after_ms;
 
+    const CallTask *tasks;
+    size_t n_tasks;
+
     const CallAsk *asks;
     size_t n_asks;
     Span state; /* text that the provider wants to see again with the answers; may be empty */
@@ -127,6 +160,9 @@ typedef struct CallResult {
                   .pieces = (p),                                                                   \
                   .n_pieces = (n),                                                                 \
                   .content_kinds = CALL_CONTENT_TEXT})
+
+/* "unknown_tool" …: for programs. They are in files and logs, and so do not change. */
+extern const char *const call_error_names[CALL_N_ERRORS];
 
 /* "unknown tool", "deadline passed"…: what to say where a provider gave no message. */
 const char *call_error_text(CallError error);

@@ -20,7 +20,7 @@ enum {
 };
 
 /* Options of one command, those of every command (cli_common_options) included. */
-#define CLI_MAX_OPTIONS 32
+#define CLI_MAX_OPTIONS 48
 
 /* Words of options that may come several times: a person types a tenth of it. */
 #define CLI_MAX_REPEATS 256

@@ -5,6 +5,7 @@
 
 #include "app/config.h"
 #include "app/front.h"
+#include "app/hub_place.h"
 #include "app/serve.h"
 #include "base/alloc.h"
 #include "cli/limit_flags.h"
@@ -31,7 +32,7 @@ enum {
 
 static const CliOption serve_options[] = {
     [OPTION_CONFIG] = {"config", "FILE",
-                       "settings; else ./toolwire.json, else the user's, else none"},
+                       "settings, or none; else ./toolwire.json, else the user's, if there"},
     SOURCE_FLAGS,
     [OPTION_ALONE] = {"alone", NULL, "be no front to a hub that runs"},
     LIMIT_FLAGS_CALLS("1000", "100"),
@@ -86,6 +87,31 @@ static int serve_check_pipe(const CliArgs *args, const Config *settings)
     return 0;
 }
 
+/* Whoever says what is to be served wants that, and not what a hub serves: only options that name
+ * the settings and the state folder leave it to the hub. */
+static bool serve_may_be_front(const CliArgs *args)
+{
+    for (size_t i = 0; serve_options[i].name != NULL; i++) {
+        if (args->values[i] != NULL && i != OPTION_CONFIG && i != OPTION_STATE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Mostly it is a hub that has the pipe: why this is no front to it. */
+static void serve_tell_hub(const CliArgs *args, const Config *settings)
+{
+    CLEANUP(mem_freep) char *place = NULL;
+
+    if (serve_may_be_front(args) && hub_place(&place, settings->state, NULL) == 0) {
+        fprintf(stderr,
+                "toolwire serve: if that process is a hub ('toolwire up'), start this one with the "
+                "same --config, --state and XDG_RUNTIME_DIR; it was looked for at %s\n",
+                place);
+    }
+}
+
 static int serve_with(const CliArgs *args, const Config *config)
 {
     Config settings = *config; /* the flags' paths are argv's, the file's are the file's */
@@ -120,19 +146,10 @@ static int serve_with(const CliArgs *args, const Config *config)
         return CLI_EXIT_DONE;
     }
     fprintf(stderr, "toolwire serve: %s\n", r > 0 ? diag.message : io_error_text(-r));
-    return r == SERVE_E_TOOLS || r == SERVE_E_TEMPLATES ? CLI_EXIT_USAGE : CLI_EXIT_FAILED;
-}
-
-/* Whoever says what is to be served wants that, and not what a hub serves: only options that name
- * the settings and the state folder leave it to the hub. */
-static bool serve_may_be_front(const CliArgs *args)
-{
-    for (size_t i = 0; serve_options[i].name != NULL; i++) {
-        if (args->values[i] != NULL && i != OPTION_CONFIG && i != OPTION_STATE) {
-            return false;
-        }
+    if (r == SERVE_E_PIPE) {
+        serve_tell_hub(args, &settings);
     }
-    return true;
+    return r == SERVE_E_TOOLS || r == SERVE_E_TEMPLATES ? CLI_EXIT_USAGE : CLI_EXIT_FAILED;
 }
 
 /* Passes everything to the hub of this state folder. False: there is none, *ret_status is

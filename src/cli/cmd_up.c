@@ -12,8 +12,10 @@
 #include "cli/source_flags.h"
 #include "cli/up_text.h"
 #include "io/error_text.h"
+#include "io/keep.h"
 #include "io/pipe_place.h"
 #include "io/place.h"
+#include "io/private_file.h"
 #include "io/program.h"
 
 enum {
@@ -21,6 +23,7 @@ enum {
     OPTION_HTTP,
     OPTION_TOKEN_FILE,
     OPTION_AUDIT,
+    OPTION_QUEUE,
     OPTION_TOOLS,
     OPTION_CALL_SOCKET,
     OPTION_CALL_SOCKET_SCHEMA,
@@ -38,14 +41,20 @@ enum {
 
 static const CliOption up_options[] = {
     [OPTION_CONFIG] = {"config", "FILE",
-                       "settings; else ./toolwire.json, else the user's, else none"},
+                       "settings, or none; else ./toolwire.json, else the user's, if there"},
     [OPTION_HTTP] = {"http", "ADDR", "serve HTTP here (" CONFIG_HTTP_ADDRESS "); unix:PATH; off"},
     [OPTION_TOKEN_FILE] = {"token-file", "FILE", "let in only who brings the token in this file"},
     [OPTION_AUDIT] = {"audit", "FILE", "write a line about each call to this file"},
+    [OPTION_QUEUE] = {"queue", "FILE",
+                      "keep jobs in this file (queue.db in the state folder); off"},
     SOURCE_FLAGS,
     [OPTION_JSON] = {"json", NULL, "print one line of JSON when it serves"},
     LIMIT_FLAGS_CALLS("1000", "100"),
     LIMIT_FLAGS_MCP("1MiB", "10MiB"),
+    {"keep-ms", "TIME", "keep the results of jobs for so long (1d)"},
+    {"keep-bytes", "SIZE", "and no more than this of them (256MiB)"},
+    {"max-waiting", "N", "jobs that may be in the queue and not over (1048576)"},
+    {"max-running", "N", "jobs that this hub runs at the same time (16)"},
     {NULL, NULL, NULL},
 };
 
@@ -78,6 +87,7 @@ static int up_apply_flags(const CliArgs *args, Config *config)
         {OPTION_HTTP, &config->http.address},
         {OPTION_TOKEN_FILE, &config->http.token_file},
         {OPTION_AUDIT, &config->audit.file},
+        {OPTION_QUEUE, &config->queue.file},
         {OPTION_TOOLS, &config->tools},
         {OPTION_CALL_SOCKET, &config->call_socket},
         {OPTION_CALL_SOCKET_SCHEMA, &config->call_socket_schema},
@@ -112,6 +122,10 @@ static int up_check(const Config *config, Diag *reterr_diag)
     }
     if (config->audit.file != NULL && config->audit.file[0] == '\0') {
         return diag_set(reterr_diag, CONFIG_E_INVALID, "--audit: expected the path of a file");
+    }
+    if (config->queue.file != NULL && config->queue.file[0] == '\0') {
+        return diag_set(reterr_diag, CONFIG_E_INVALID,
+                        "--queue: expected the path of a file, or off");
     }
     return 0;
 }
@@ -170,12 +184,18 @@ static int up_print(const CliArgs *args, const UpFacts *facts)
 {
     CLEANUP(mem_freep) char *program = NULL;
     CLEANUP(mem_freep) char *state = NULL;
-    UpTextWith with = {.pid = io_program_pid()};
+    PrivateFolderVariable variables[PRIVATE_FOLDER_VARIABLES];
+    UpTextWith with = {.pid = io_program_pid(),
+                       .variables = variables,
+                       .n_variables = private_folder_runtime_variables(variables)};
     Bytes text;
     int r = io_program_path(&program);
 
-    if (r == 0 && facts->state != NULL) {
-        r = io_place_absolute(&state, facts->state);
+    if (r == 0) {
+        r = facts->state != NULL ? io_place_absolute(&state, facts->state) : io_keep_folder(&state);
+    }
+    if (r == -ENOENT && facts->state == NULL) {
+        r = 0; /* users without a home have none, whoever starts what */
     }
     if (r != 0) {
         return err_pass(r);

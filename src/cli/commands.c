@@ -11,6 +11,7 @@
 #include "cli/cmd_call.h"
 #include "cli/cmd_host.h"
 #include "cli/cmd_prompts.h"
+#include "cli/cmd_queue.h"
 #include "cli/cmd_resources.h"
 #include "cli/cmd_serve.h"
 #include "cli/cmd_template.h"
@@ -19,8 +20,8 @@
 #include "cli/cmd_validate.h"
 
 const CliCommand *const cli_commands[] = {
-    &cmd_serve,   &cmd_up,   &cmd_host,     &cmd_bridge,  &cmd_addin,    &cmd_tools, &cmd_resources,
-    &cmd_prompts, &cmd_call, &cmd_template, &cmd_analyze, &cmd_validate, NULL,
+    &cmd_serve,   &cmd_up,   &cmd_host,  &cmd_bridge,   &cmd_addin,   &cmd_tools,    &cmd_resources,
+    &cmd_prompts, &cmd_call, &cmd_queue, &cmd_template, &cmd_analyze, &cmd_validate, NULL,
 };
 
 /* The last word of a command's name. */

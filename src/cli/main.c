@@ -4,13 +4,17 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/output.h"
 #include "cli/start.h"
+#include "io/error_text.h"
 
 /* Output that did not reach its reader is a failure, whatever the command thought of it. */
 static int main_close_stdout(int status)
 {
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        perror("toolwire: cannot write to standard output");
+    int error = output_finish();
+
+    if (error != 0) {
+        fprintf(stderr, "toolwire: cannot write to standard output: %s\n", io_error_text(error));
         return status == CLI_EXIT_DONE ? CLI_EXIT_FAILED : status;
     }
     return status;

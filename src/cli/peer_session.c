@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "cli/output.h"
 #include "cli/peer_ask.h"
 #include "cli/peer_content.h"
 #include "cli/table.h"
@@ -41,7 +42,8 @@ const CliOption peer_options[] = {
     [PEER_OPTION_SERVER] = {"server", "COMMAND",
                             "start this MCP server: program and arguments; or unix:PATH"},
     [PEER_OPTION_SOCKET] = {"socket", "PATH", "or connect to the one at this Unix socket"},
-    [PEER_OPTION_STATE] = {"state", "DIR", "or to the hub of this state folder; else your own"},
+    [PEER_OPTION_STATE] = {"state", "DIR",
+                           "or to the hub of this state folder (your own); without a hub, serve"},
     [PEER_OPTION_ERA] = {"era", "ERA", "auto (default), legacy (initialize) or modern"},
     [PEER_OPTION_TIMEOUT] = {"timeout", "TIME", "give up after this long without a sign (60s)"},
     [PEER_OPTION_JSON] = {"json", NULL, "print what the server said, as JSON"},
@@ -314,6 +316,25 @@ static int session_hub_place(const PeerSession *session, char **ret, Diag *diag)
     return r > 0 ? SESSION_E_USAGE : err_pass(r);
 }
 
+/* This very program as the server, with the settings that the hub would have: `serve` is complete
+ * by itself. It ends with us. */
+static int session_start_own(PeerSession *session, McpPeerConfig *config, Diag *diag)
+{
+    const char *state = session->args->values[PEER_OPTION_STATE];
+    CLEANUP(mem_freep) char *program = NULL;
+    const char *argv[] = {NULL, "serve", state == NULL ? NULL : "--state", state, NULL};
+    int r = io_program_path(&program);
+
+    if (r != 0) {
+        return err_pass(r);
+    }
+    argv[0] = program;
+    config->socket_path = NULL;
+    config->is_own = false;
+    config->argv = argv;
+    return mcp_peer_new(&session->peer, config, diag);
+}
+
 static int session_start_with_hub(PeerSession *session, McpPeerConfig *config, Diag *diag)
 {
     CLEANUP(mem_freep) char *path = NULL;
@@ -326,11 +347,7 @@ static int session_start_with_hub(PeerSession *session, McpPeerConfig *config, D
     config->is_own = true;
     r = unix_socket_is_there(path) ? mcp_peer_new(&session->peer, config, diag)
                                    : MCP_PEER_E_CANNOT_START;
-    return r != MCP_PEER_E_CANNOT_START
-               ? r
-               : diag_set(diag, SESSION_E_USAGE,
-                          "no hub runs: start one with 'toolwire up', or say which server: "
-                          "--server 'COMMAND ARGUMENT...', or --socket PATH");
+    return r != MCP_PEER_E_CANNOT_START ? r : session_start_own(session, config, diag);
 }
 
 static int session_start(PeerSession *session, const McpClientConfig *client, Diag *diag)
@@ -428,7 +445,7 @@ PeerSession *peer_session_close(PeerSession *session)
     }
     if (session->peer != NULL) {
         /* A server that ignores the end of its input must not keep the result from its reader. */
-        (void)fflush(stdout);
+        output_flush();
         mcp_peer_close(session->peer, SESSION_GRACE_MS, session_on_closed, session);
         if (io_loop_run(session->loop) != 0 || !session->is_closed) {
             logsink_write(&session->args->log, LOGSINK_LEVEL_WARN, "mcp",

@@ -1,5 +1,6 @@
 /* cli/peer_session.h: one MCP server, used by one command: started or connected to by its options,
- * or else the hub that runs; asked one thing at a time, ended politely.
+ * or else the hub that runs, or without one `toolwire serve`; asked one thing at a time, ended
+ * politely.
  *
  * What a server asks of us meanwhile is answered here (cli/peer_ask.h); progress is shown on stderr
  * if that is a terminal; Ctrl-C takes the request back.

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#define TABLE_MAX_COLUMNS 4
+#define TABLE_MAX_COLUMNS 6
 
 /* Rows of cells; all but the last column are as wide as their widest cell. */
 typedef struct Table {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "app/config.h"
 #include "app/version.h"
 #include "base/compiler.h"
 #include "json/writer.h"
@@ -20,6 +21,7 @@ typedef struct UpText {
     const UpTextWith *with;
     char url[640]; /* of MCP, from this machine; "": not by TCP */
     char base[512];
+    bool is_everywhere; /* every address of this machine listens */
 } UpText;
 
 /* A host that means "everywhere" is reached by the loopback address. */
@@ -40,6 +42,7 @@ static void text_make_urls(UpText *text)
 
         if (strncmp(address, hosts[i].wide, n) == 0) {
             host = hosts[i].near;
+            text->is_everywhere = true;
             address += n;
             break;
         }
@@ -61,8 +64,28 @@ static bool text_has_any(const UpText *text)
     return text->url[0] != '\0' || text_has_front(text);
 }
 
+static const char *text_settings(const UpText *text)
+{
+    return text->facts->config != NULL ? text->facts->config : CONFIG_NONE;
+}
+
+static void text_write_env(const UpText *text, JsonWriter *w)
+{
+    if (text->with->n_variables == 0) {
+        return;
+    }
+    json_write_key(w, SPAN("env"));
+    json_write_object(w);
+    for (size_t i = 0; i < text->with->n_variables; i++) {
+        json_write_key(w, span_from_str(text->with->variables[i].name));
+        json_write_string(w, span_from_str(text->with->variables[i].value));
+    }
+    json_write_end_object(w);
+}
+
 /* {"command":…,"args":["serve",…]}: `serve` is a front to this hub if it is told of the same
- * settings and the same state folder; where a client starts it, it would find neither. */
+ * settings (also that there are none) and the same state folder, and has the same runtime folder:
+ * where a client starts it, it might find others, and serve alone without a word. */
 static void text_write_stdio(const UpText *text, JsonWriter *w)
 {
     json_write_object(w);
@@ -71,15 +94,14 @@ static void text_write_stdio(const UpText *text, JsonWriter *w)
     json_write_key(w, SPAN("args"));
     json_write_array(w);
     json_write_string(w, SPAN("serve"));
-    if (text->facts->config != NULL) {
-        json_write_string(w, SPAN("--config"));
-        json_write_string(w, span_from_str(text->facts->config));
-    }
+    json_write_string(w, SPAN("--config"));
+    json_write_string(w, span_from_str(text_settings(text)));
     if (text->with->state != NULL) {
         json_write_string(w, SPAN("--state"));
         json_write_string(w, span_from_str(text->with->state));
     }
     json_write_end_array(w);
+    text_write_env(text, w);
     json_write_end_object(w);
 }
 
@@ -199,13 +221,17 @@ static int text_append_claude_code(Bytes *out, const UpText *text)
             out, "claude mcp add --transport http %s %s%s", UP_TEXT_NAME, text->url,
             text->facts->needs_token ? " --header '" UP_TEXT_TOKEN_SHELL "'" : "");
     }
-    r = bytes_append_format(out, "claude mcp add %s -- ", UP_TEXT_NAME);
-    r = r != 0 ? r : text_append_word(out, text->with->program);
-    r = r != 0 ? r : bytes_append_format(out, " serve");
-    if (r == 0 && text->facts->config != NULL) {
-        r = bytes_append_format(out, " --config ");
-        r = r != 0 ? r : text_append_word(out, text->facts->config);
+    r = bytes_append_format(out, "claude mcp add %s", UP_TEXT_NAME);
+    for (size_t i = 0; r == 0 && i < text->with->n_variables; i++) {
+        r = bytes_append_format(out, " --env %s=", text->with->variables[i].name);
+        r = r != 0 || text->with->variables[i].value[0] == '\0'
+                ? r
+                : text_append_word(out, text->with->variables[i].value);
     }
+    r = r != 0 ? r : bytes_append_format(out, " -- ");
+    r = r != 0 ? r : text_append_word(out, text->with->program);
+    r = r != 0 ? r : bytes_append_format(out, " serve --config ");
+    r = r != 0 ? r : text_append_word(out, text_settings(text));
     if (r == 0 && text->with->state != NULL) {
         r = bytes_append_format(out, " --state ");
         r = r != 0 ? r : text_append_word(out, text->with->state);
@@ -241,11 +267,12 @@ static int text_append_http(Bytes *out, const UpText *text)
         return bytes_append_format(out, "  HTTP      %s, MCP at %s\n", facts->http,
                                    facts->http_path);
     }
-    return bytes_append_format(out, "  HTTP      %s%s\n  status    %s/, %s/healthz, %s/metrics\n",
+    return bytes_append_format(out, "  HTTP      %s%s%s\n  status    %s/, %s/healthz, %s/metrics\n",
                                text->url,
                                facts->needs_access  ? " (access tokens)"
                                : facts->needs_token ? " (needs the token)"
                                                     : "",
+                               text->is_everywhere ? "; all addresses of this machine" : "",
                                text->base, text->base, text->base);
 }
 
@@ -261,6 +288,9 @@ static int text_append_places(Bytes *out, const UpText *text)
     }
     if (r == 0 && facts->pipe != NULL) {
         r = bytes_append_format(out, "  add-ins   %s\n", facts->pipe);
+    }
+    if (r == 0 && facts->queue != NULL) {
+        r = bytes_append_format(out, "  queue     %s\n", facts->queue);
     }
     return r != 0 ? r
                   : bytes_append_format(out, "  settings  %s\n",
@@ -378,6 +408,7 @@ int up_text_write_json(Bytes *out, const UpFacts *facts, const UpTextWith *with)
         json_write_http(&text, &w);
         json_write_optional(&w, SPAN("socket"), facts->socket);
         json_write_optional(&w, SPAN("pipe"), facts->pipe);
+        json_write_optional(&w, SPAN("queue"), facts->queue);
         json_write_optional(&w, SPAN("config"), facts->config);
         json_write_clients(&text, bytes_span(&command), &w);
         json_write_end_object(&w);

@@ -5,10 +5,14 @@
 
 #include "app/up.h"
 #include "base/bytes.h"
+#include "io/private_file.h"
 
 typedef struct UpTextWith {
     const char *program; /* the absolute path of toolwire, for clients that start it */
-    const char *state;   /* the absolute path of the state folder, if it is not the user's */
+    const char *state;   /* the absolute path of the state folder; NULL: there is none */
+    /* What clients that start it must put into its environment. */
+    const PrivateFolderVariable *variables;
+    size_t n_variables;
     long pid;
 } UpTextWith;
 

@@ -8,10 +8,6 @@
 #include "frame/http1_head.h"
 #include "frame/http1_impl.h"
 #include "frame/http1_parser.h"
-#include "frame/http1_scan.h"
-
-/* A request line without its target: the longest method that llhttp knows has 11 letters. */
-#define HTTP1_LINE_EXTRA_BYTES 64
 
 void http1_reader_init(Http1Reader *reader, Http1Kind kind, Http1Limits limits)
 {
@@ -85,150 +81,6 @@ void http1_skip(Http1Reader *reader, size_t n)
     reader->line_start = 0;
 }
 
-bool http1_find_line(Http1Reader *reader, Span unread, size_t *ret_end)
-{
-    size_t n = unread.n - reader->n_searched;
-    const char *from;
-    const char *lf;
-
-    if (n == 0 || unread.p == NULL) {
-        return false;
-    }
-    from = unread.p + reader->n_searched;
-    lf = memchr(from, '\n', n);
-    n = lf == NULL ? n : (size_t)(lf - from) + 1;
-    reader->n_scanned += n;
-    reader->n_searched += n;
-    *ret_end = reader->n_searched;
-    return lf != NULL;
-}
-
-Http1Fault http1_strip_line(Span *line)
-{
-    if (line->n < 2 || line->p[line->n - 2] != '\r') {
-        return HTTP1_FAULT_LINE_END;
-    }
-    line->n -= 2;
-    /* llhttp 8.1.0 takes a CR behind an empty value for the end of the field, others do not
-     * (CVE-2023-30589); so none gets through. */
-    return line->n > 0 && memchr(line->p, '\r', line->n) != NULL ? HTTP1_FAULT_LINE_END
-                                                                 : HTTP1_FAULT_NONE;
-}
-
-/* Whether a head that has at least n bytes, with the line under way, is within the limits. */
-static Http1Fault http1_head_fits(const Http1Reader *reader, size_t n)
-{
-    const Http1Limits *limits = &reader->limits;
-    bool in_target = reader->kind == HTTP1_REQUESTS && reader->n_lines == 0;
-
-    if (in_target &&
-        (n > limits->max_head_bytes ||
-         (n > HTTP1_LINE_EXTRA_BYTES && n - HTTP1_LINE_EXTRA_BYTES > limits->max_target_bytes))) {
-        return HTTP1_FAULT_TARGET_TOO_LONG;
-    }
-    return n > limits->max_head_bytes ? HTTP1_FAULT_HEAD_TOO_LARGE : HTTP1_FAULT_NONE;
-}
-
-/* Splits the first line into head. */
-static Http1Fault http1_first_line(const Http1Reader *reader, Span line, Http1Head *head)
-{
-    return reader->kind == HTTP1_REQUESTS
-               ? http1_scan_request_line(line, reader->limits.max_target_bytes, head)
-               : http1_scan_status_line(line, head);
-}
-
-/* Checks one line of a head, which is not the empty one. */
-static Http1Fault http1_check_line(Http1Reader *reader, Span line)
-{
-    Http1Head head = {.minor = 0};
-
-    if (reader->n_lines == 0) {
-        return http1_first_line(reader, line, &head);
-    }
-    if (reader->n_lines > reader->limits.max_fields) {
-        return HTTP1_FAULT_TOO_MANY_FIELDS;
-    }
-    return http1_scan_field_line(line);
-}
-
-/* Deals with the line that ends at `end`; *ret_is_last if it is the empty one behind a head. */
-static Http1Fault http1_take_line(Http1Reader *reader, Span unread, size_t end, bool *ret_is_last)
-{
-    Span line = span_make(unread.p + reader->line_start, end - reader->line_start);
-    Http1Fault fault = http1_head_fits(reader, end);
-
-    if (fault == HTTP1_FAULT_NONE) {
-        fault = http1_strip_line(&line);
-    }
-    if (fault != HTTP1_FAULT_NONE) {
-        return fault;
-    }
-    if (line.n > 0) {
-        fault = http1_check_line(reader, line);
-        reader->n_lines++;
-        reader->line_start = end;
-        return fault;
-    }
-    if (reader->n_lines > 0) {
-        *ret_is_last = true;
-        return HTTP1_FAULT_NONE;
-    }
-    /* Old clients send an empty line behind a body (RFC 9112, 2.2). */
-    if (reader->skipped_line || reader->kind == HTTP1_RESPONSES) {
-        return HTTP1_FAULT_SYNTAX;
-    }
-    reader->skipped_line = true;
-    http1_skip(reader, end);
-    return HTTP1_FAULT_NONE;
-}
-
-/* The bytes of the head that the unread ones begin with, checked. 0, AGAIN, REFUSED. */
-static int http1_find_head(Http1Reader *reader, size_t *ret_n)
-{
-    bool is_last = false;
-    size_t end = 0;
-    Http1Fault fault;
-
-    while (http1_find_line(reader, inq_unread(&reader->in), &end)) {
-        fault = http1_take_line(reader, inq_unread(&reader->in), end, &is_last);
-        if (fault != HTTP1_FAULT_NONE) {
-            return http1_refuse(reader, fault);
-        }
-        if (is_last) {
-            *ret_n = end;
-            return 0;
-        }
-    }
-    fault = http1_head_fits(reader, inq_unread(&reader->in).n + 1);
-    return fault == HTTP1_FAULT_NONE ? HTTP1_E_AGAIN : http1_refuse(reader, fault);
-}
-
-/* Memory for a head of n bytes; what can fail comes before anything changes. */
-static int http1_prepare(Http1Reader *reader, size_t n)
-{
-    size_t n_fields = reader->n_lines - 1;
-
-    if (reader->parser == NULL) {
-        reader->parser = http1_parser_new();
-        if (reader->parser == NULL) {
-            return err_raise(-ENOMEM);
-        }
-    }
-    if (n_fields > reader->n_room) {
-        size_t n_room = n_fields < 16 ? 16 : n_fields;
-        Http1Field *fields = mem_alloc_array(n_room, sizeof(*fields));
-
-        if (fields == NULL) {
-            return err_raise(-ENOMEM);
-        }
-        (void)mem_free(reader->fields);
-        reader->fields = fields;
-        reader->n_room = n_room;
-    }
-    bytes_clear(&reader->head_bytes);
-    return err_fold(bytes_append(&reader->head_bytes, inq_unread(&reader->in).p, n));
-}
-
 /* What the head says beside its lines, from llhttp's fields. */
 static Http1Fault http1_decide(Http1Reader *reader, Http1Fault parsed)
 {
@@ -262,7 +114,7 @@ static bool http1_agrees(const Http1Reader *reader)
             return false;
         }
     }
-    return head->n_fields == reader->n_lines - 1 &&
+    return head->n_fields == http1_parser_n_fields(reader->parser) &&
            http1_parser_is_done(reader->parser) == !has_body;
 }
 
@@ -292,26 +144,25 @@ static bool http1_skips_body(const Http1Reader *reader)
 static int http1_read_head(Http1Reader *reader)
 {
     Http1Head *head = &reader->head;
-    size_t n = 0;
-    int r = http1_find_head(reader, &n);
+    Http1Split split;
+    int r = http1_gather_head(reader, &split);
     Http1Fault fault;
     Span bytes;
 
-    if (r == 0) {
-        r = http1_prepare(reader, n);
-    }
     if (r != 0) {
-        /* Out of memory, the empty line is looked for again. */
-        reader->n_searched = r < 0 ? reader->line_start : reader->n_searched;
         return r;
     }
-    *head = (Http1Head){.fields = reader->fields};
     bytes = bytes_span(&reader->head_bytes);
-    n = (size_t)((const char *)memchr(bytes.p, '\r', bytes.n) - bytes.p);
-    (void)http1_first_line(reader, span_make(bytes.p, n), head);
-    http1_parser_begin(reader->parser, reader->kind, http1_skips_body(reader), reader->fields,
-                       reader->n_room);
-    fault = http1_parser_run_head(reader->parser, bytes, &head->n_fields);
+    *head = (Http1Head){.fields = split.fields,
+                        .n_fields = split.n_fields,
+                        .marks = split.marks,
+                        .name_bits = split.name_bits};
+    fault = http1_first_line(reader, span_make(bytes.p, split.n_first), head);
+    if (fault != HTTP1_FAULT_NONE) {
+        return http1_refuse(reader, fault);
+    }
+    http1_parser_begin(reader->parser, reader->kind, http1_skips_body(reader));
+    fault = http1_parser_run(reader->parser, bytes);
     fault = http1_decide(reader, fault);
     if (fault == HTTP1_FAULT_NONE && !http1_agrees(reader)) {
         fault = HTTP1_FAULT_SYNTAX;

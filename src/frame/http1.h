@@ -101,6 +101,9 @@ typedef struct Http1Field {
     Span value; /* without blanks around it */
 } Http1Field;
 
+/* So many marks are looked at together. */
+#define HTTP1_MARKS_STEP ((size_t)16)
+
 typedef struct Http1Head {
     /* Requests. */
     Http1Method method;
@@ -118,13 +121,43 @@ typedef struct Http1Head {
     unsigned minor; /* HTTP/1.minor, 0 or 1 */
     const Http1Field *fields;
     size_t n_fields;
+    /* Of the fields' names (http1_name_mark), in a room that is a multiple of HTTP1_MARKS_STEP;
+     * NULL: not known. */
+    const uint8_t *marks;
+    uint64_t name_bits; /* if they are: http1_name_bit of all of them */
     Http1Length length;
     uint64_t content_length; /* if GIVEN */
     bool keeps_alive; /* what the peer said; whether to close is the caller's decision, too */
 } Http1Head;
 
+/* Equal for equal names, and different for most others; letters have no case. Of a literal the
+ * compiler knows it. */
+TW_INLINE uint8_t http1_name_mark(Span name)
+{
+    unsigned first = name.n == 0 ? 0 : (unsigned char)name.p[0] | 0x20u;
+    unsigned last = name.n == 0 ? 0 : (unsigned char)name.p[name.n - 1] | 0x20u;
+
+    return (uint8_t)(first * 5 + last * 3 + (unsigned)name.n * 17);
+}
+
+TW_INLINE uint64_t http1_name_bit(uint8_t mark)
+{
+    return (uint64_t)1 << (mark % 64);
+}
+
+/* As http1_head_find, of a name with that mark. */
+size_t http1_head_find_marked(const Http1Head *head, Span name, uint8_t mark, Span *ret_value);
+
 /* Fields of that name, letters without case; *ret_value (optional) is the first one's. */
-size_t http1_head_find(const Http1Head *head, Span name, Span *ret_value);
+TW_INLINE size_t http1_head_find(const Http1Head *head, Span name, Span *ret_value)
+{
+    uint8_t mark = http1_name_mark(name);
+
+    if (head->marks != NULL && (head->name_bits & http1_name_bit(mark)) == 0) {
+        return 0;
+    }
+    return http1_head_find_marked(head, name, mark, ret_value);
+}
 
 /* Whether a field of that name is a list with this token in it; neither has case. */
 bool http1_head_lists(const Http1Head *head, Span name, Span token);
@@ -190,7 +223,7 @@ typedef struct Http1Reader {
     Http1Parser *parser; /* llhttp; made for the first head */
     Http1Head head;
     Bytes head_bytes;   /* what head points into */
-    Http1Field *fields; /* room for n_room of them */
+    Http1Field *fields; /* room for n_room of them, and behind it for their marks */
     size_t n_room;
     size_t n_searched;  /* unread bytes that are known to hold no further line end */
     size_t line_start;  /* of a head: where the line begins that is being searched for its end */

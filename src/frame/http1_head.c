@@ -1,20 +1,55 @@
 #include "frame/http1_head.h"
 
+#include "base/compiler.h"
 #include "base/text.h"
 #include "frame/http1_scan.h"
 
-size_t http1_head_find(const Http1Head *head, Span name, Span *ret_value)
+#if TW_X86
+#include <emmintrin.h>
+#endif
+
+/* Names that are equal are mostly written alike. */
+static bool http1_head_is_name(Span a, Span b)
+{
+    return a.n == b.n && a.n > 0 && (memcmp(a.p, b.p, a.n) == 0 || text_equals_nocase(a, b));
+}
+
+/* Of 16 fields, beginning with the i-th, those that have this mark; there is room for as many. */
+static unsigned http1_head_marked(const Http1Head *head, size_t i, uint8_t mark)
+{
+    size_t n = head->n_fields - i < HTTP1_MARKS_STEP ? head->n_fields - i : HTTP1_MARKS_STEP;
+    unsigned all = (1u << n) - 1;
+    unsigned marked = 0;
+
+    if (head->marks == NULL) {
+        return all;
+    }
+#if TW_X86
+    marked = (unsigned)_mm_movemask_epi8(
+        _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)(head->marks + i)),
+                       _mm_set1_epi8((char)mark)));
+#else
+    for (size_t k = 0; k < n; k++) {
+        marked |= (unsigned)(head->marks[i + k] == mark) << k;
+    }
+#endif
+    return marked & all;
+}
+
+size_t http1_head_find_marked(const Http1Head *head, Span name, uint8_t mark, Span *ret_value)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < head->n_fields; i++) {
-        const Http1Field *field = &head->fields[i];
+    for (size_t i = 0; i < head->n_fields; i += HTTP1_MARKS_STEP) {
+        for (unsigned left = http1_head_marked(head, i, mark); left != 0; left &= left - 1) {
+            const Http1Field *field = &head->fields[i + (size_t)__builtin_ctz(left)];
 
-        if (field->name.n == name.n && text_equals_nocase(field->name, name)) {
-            if (n == 0 && ret_value != NULL) {
-                *ret_value = field->value;
+            if (http1_head_is_name(field->name, name)) {
+                if (n == 0 && ret_value != NULL) {
+                    *ret_value = field->value;
+                }
+                n++;
             }
-            n++;
         }
     }
     return n;
@@ -41,6 +76,9 @@ static bool http1_list_take(Span *rest, Span *ret_element)
 
 bool http1_head_lists(const Http1Head *head, Span name, Span token)
 {
+    if (http1_head_find(head, name, NULL) == 0) {
+        return false;
+    }
     for (size_t i = 0; i < head->n_fields; i++) {
         Span rest = head->fields[i].value;
         Span element = SPAN_NULL;

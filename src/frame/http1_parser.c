@@ -3,72 +3,22 @@
 #include <llhttp.h>
 
 #include "base/alloc.h"
-#include "base/compiler.h"
-#include "frame/http1_scan.h"
 
 struct Http1Parser {
     llhttp_t llhttp;
-    Http1Field *fields; /* NULL outside the head: trailers are dropped */
-    size_t n_fields;
-    size_t n_room;
+    size_t n_fields;     /* of the head, and of trailers */
     size_t n_body;       /* of the last run */
     uint64_t chunk_size; /* of the last run */
     bool has_chunk;
     bool is_done;
     bool skips_body;
-    bool is_broken; /* a field that is not in one piece, or one too many */
 };
 
-/* The last field, if there is one. */
-static Http1Field *parser_last(Http1Parser *parser)
-{
-    return parser->n_fields == 0 ? NULL : &parser->fields[parser->n_fields - 1];
-}
-
-/* A name or value may come in pieces; they must lie side by side. */
-static bool parser_extend(Span *span, const char *at, size_t n)
-{
-    if (span->p + span->n != at) {
-        return false;
-    }
-    span->n += n;
-    return true;
-}
-
-static int parser_on_field(llhttp_t *llhttp, const char *at, size_t n)
+static int parser_on_value_complete(llhttp_t *llhttp)
 {
     Http1Parser *parser = llhttp->data;
-    Http1Field *last;
 
-    if (parser->fields == NULL) {
-        return 0;
-    }
-    last = parser_last(parser);
-    if (last != NULL && last->value.p == NULL && parser_extend(&last->name, at, n)) {
-        return 0;
-    }
-    if (parser->n_fields == parser->n_room) {
-        parser->is_broken = true;
-        return 0;
-    }
-    parser->fields[parser->n_fields++] = (Http1Field){span_make(at, n), SPAN_NULL};
-    return 0;
-}
-
-static int parser_on_value(llhttp_t *llhttp, const char *at, size_t n)
-{
-    Http1Parser *parser = llhttp->data;
-    Http1Field *last;
-
-    if (parser->fields == NULL) {
-        return 0;
-    }
-    last = parser_last(parser);
-    if (last != NULL && last->value.p == NULL) {
-        last->value = span_make(at, n);
-    } else if (last == NULL || !parser_extend(&last->value, at, n)) {
-        parser->is_broken = true;
-    }
+    parser->n_fields++;
     return 0;
 }
 
@@ -108,8 +58,7 @@ static int parser_on_message_complete(llhttp_t *llhttp)
 }
 
 static const llhttp_settings_t parser_settings = {
-    .on_header_field = parser_on_field,
-    .on_header_value = parser_on_value,
+    .on_header_value_complete = parser_on_value_complete,
     .on_headers_complete = parser_on_headers_complete,
     .on_body = parser_on_body,
     .on_chunk_header = parser_on_chunk_header,
@@ -126,10 +75,9 @@ Http1Parser *http1_parser_free(Http1Parser *parser)
     return mem_free(parser);
 }
 
-void http1_parser_begin(Http1Parser *parser, Http1Kind kind, bool skips_body, Http1Field *fields,
-                        size_t n_room)
+void http1_parser_begin(Http1Parser *parser, Http1Kind kind, bool skips_body)
 {
-    *parser = (Http1Parser){.fields = fields, .n_room = n_room, .skips_body = skips_body};
+    *parser = (Http1Parser){.skips_body = skips_body};
     llhttp_init(&parser->llhttp, kind == HTTP1_REQUESTS ? HTTP_REQUEST : HTTP_RESPONSE,
                 &parser_settings);
     parser->llhttp.data = parser;
@@ -166,19 +114,9 @@ Http1Fault http1_parser_run(Http1Parser *parser, Span bytes)
     return parser_fault(llhttp_execute(&parser->llhttp, bytes.p, bytes.n));
 }
 
-Http1Fault http1_parser_run_head(Http1Parser *parser, Span head, size_t *ret_n)
+size_t http1_parser_n_fields(const Http1Parser *parser)
 {
-    Http1Fault fault = http1_parser_run(parser, head);
-
-    for (size_t i = 0; i < parser->n_fields; i++) {
-        parser->fields[i].value = http1_scan_trim(parser->fields[i].value);
-    }
-    *ret_n = parser->n_fields;
-    parser->fields = NULL;
-    if (fault == HTTP1_FAULT_NONE && parser->is_broken) {
-        return HTTP1_FAULT_SYNTAX;
-    }
-    return fault;
+    return parser->n_fields;
 }
 
 bool http1_parser_is_done(const Http1Parser *parser)

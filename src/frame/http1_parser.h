@@ -14,16 +14,11 @@ Http1Parser *http1_parser_new(void);
 Http1Parser *http1_parser_free(Http1Parser *parser);
 
 /* Forgets the last message. skips_body: the next one is a response that has none, whatever its
- * fields say. What it finds in the next head it writes to fields (borrowed until the
- * head is run), up to n_room of them. */
-void http1_parser_begin(Http1Parser *parser, Http1Kind kind, bool skips_body, Http1Field *fields,
-                        size_t n_room);
+ * fields say. */
+void http1_parser_begin(Http1Parser *parser, Http1Kind kind, bool skips_body);
 
-/* Parses the head: all of it, and nothing more. *ret_n is how many fields it has, set in any case.
- */
-Http1Fault http1_parser_run_head(Http1Parser *parser, Span head, size_t *ret_n);
-
-/* Parses bytes of the body, of its framing or of the trailers. */
+/* Parses the head, all of it and nothing more; then bytes of the body, of its framing or of the
+ * trailers. */
 Http1Fault http1_parser_run(Http1Parser *parser, Span bytes);
 
 /* After run: whether the message is complete; whether those bytes were the line before a chunk, of
@@ -33,5 +28,6 @@ bool http1_parser_has_chunk(const Http1Parser *parser, uint64_t *ret_size);
 size_t http1_parser_n_body(const Http1Parser *parser);
 
 /* After the head. */
+size_t http1_parser_n_fields(const Http1Parser *parser);
 Http1Method http1_parser_method(const Http1Parser *parser);
 uint64_t http1_parser_content_length(const Http1Parser *parser);

@@ -2,7 +2,12 @@
 
 #include <stdint.h>
 
+#include "base/compiler.h"
 #include "base/text.h"
+
+#if TW_X86
+#include <emmintrin.h>
+#endif
 
 enum {
     SCAN_TOKEN = 1u << 0,     /* RFC 9110, 5.6.2 */
@@ -34,24 +39,127 @@ static const uint8_t scan_classes[256] = {
 };
 /* clang-format on */
 
+static unsigned scan_class(char c)
+{
+    return scan_classes[(unsigned char)c];
+}
+
 static bool scan_all(Span s, unsigned class)
 {
     unsigned common = class;
 
     for (size_t i = 0; i < s.n; i++) {
-        common &= scan_classes[(unsigned char)s.p[i]];
+        common &= scan_class(s.p[i]);
     }
     return common != 0;
 }
 
-bool http1_scan_is_token(Span s)
+/* Many bytes at once, as far as that goes; elsewhere, and behind that, they are looked at one by
+ * one. */
+#if TW_X86
+#define SCAN_STEP ((size_t)16)
+
+static __m128i scan_in_range(__m128i bytes, char first, char n)
 {
-    return s.n > 0 && scan_all(s, SCAN_TOKEN);
+    __m128i from_first = _mm_sub_epi8(bytes, _mm_set1_epi8(first));
+
+    return _mm_cmpeq_epi8(_mm_min_epu8(from_first, _mm_set1_epi8(n)), from_first);
+}
+
+/* Which of 16 bytes are control characters, tab among them; the first is lowest. */
+static unsigned scan_controls(const char *p)
+{
+    __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)p);
+    __m128i is_del = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(0x7f));
+
+    return (unsigned)_mm_movemask_epi8(_mm_or_si128(scan_in_range(bytes, 0, 0x1f), is_del));
+}
+
+/* Which of 16 bytes are not what nearly all names are made of: letters, digits, '-'. */
+static unsigned scan_unusual(const char *p)
+{
+    __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)p);
+    __m128i small = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
+    __m128i usual = _mm_or_si128(scan_in_range(small, 'a', 'z' - 'a'),
+                                 _mm_or_si128(scan_in_range(bytes, '0', '9' - '0'),
+                                              _mm_cmpeq_epi8(bytes, _mm_set1_epi8('-'))));
+
+    return (unsigned)_mm_movemask_epi8(usual) ^ 0xffffu;
+}
+#else
+#define SCAN_STEP ((size_t)1)
+
+static unsigned scan_controls(const char *p)
+{
+    return (scan_class(p[0]) & SCAN_VALUE) == 0 || p[0] == '\t';
+}
+
+static unsigned scan_unusual(const char *p)
+{
+    return (scan_class(p[0]) & SCAN_TOKEN) == 0;
+}
+#endif
+
+size_t http1_scan_value_n(Span s)
+{
+    size_t i = 0;
+
+    while (s.n - i >= SCAN_STEP) {
+        unsigned controls = scan_controls(s.p + i);
+
+        if (controls == 0) {
+            i += SCAN_STEP;
+            continue;
+        }
+        i += (size_t)__builtin_ctz(controls);
+        if (s.p[i] != '\t') {
+            return i;
+        }
+        i++;
+    }
+    while (i < s.n && (scan_class(s.p[i]) & SCAN_VALUE) != 0) {
+        i++;
+    }
+    return i;
+}
+
+size_t http1_scan_token_n(Span s)
+{
+    size_t i = 0;
+
+    while (s.n - i >= SCAN_STEP) {
+        unsigned unusual = scan_unusual(s.p + i);
+
+        if (unusual != 0) {
+            i += (size_t)__builtin_ctz(unusual);
+            break;
+        }
+        i += SCAN_STEP;
+    }
+    while (i < s.n && (scan_class(s.p[i]) & SCAN_TOKEN) != 0) {
+        i++;
+    }
+    return i;
 }
 
 bool http1_scan_is_value(Span s)
 {
-    return scan_all(s, SCAN_VALUE);
+    return http1_scan_value_n(s) == s.n;
+}
+
+bool http1_scan_is_token(Span s)
+{
+    return s.n > 0 && http1_scan_token_n(s) == s.n;
+}
+
+bool http1_scan_is_plain(Span s)
+{
+    unsigned char all = 0;
+
+    for (size_t i = 0; i < s.n; i++) {
+        all |= (unsigned char)s.p[i];
+    }
+    return all < 0x80 && http1_scan_is_value(s);
 }
 
 bool http1_scan_is_target(Span s)

@@ -32,8 +32,15 @@ bool http1_scan_is_authority(Span s);
 /* A name or a method, not empty. */
 bool http1_scan_is_token(Span s);
 
+/* How many bytes at the beginning of s can be those of a name; or of a value. */
+size_t http1_scan_token_n(Span s);
+size_t http1_scan_value_n(Span s);
+
 /* Without control characters other than tab. */
 bool http1_scan_is_value(Span s);
+
+/* Nor with anything above ASCII. */
+bool http1_scan_is_plain(Span s);
 
 /* Visible ASCII without '#', not empty. */
 bool http1_scan_is_target(Span s);

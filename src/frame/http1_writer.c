@@ -187,6 +187,7 @@ static int writer_begin_answer(Http1Writer *writer, const Http1Answer *answer, s
         return writer_outcome(r);
     }
     r = writer_put_status(out, answer->status);
+    r = r != 0 ? r : bytes_append_span(out, answer->lines);
     r = r != 0 ? r : writer_put_fields(out, answer->fields, answer->n_fields);
     if (r == 0 && writer_has_body(answer)) {
         if (length != SIZE_MAX) {
@@ -292,6 +293,13 @@ int http1_writer_continue(Http1Writer *writer)
     assert(writer->state == HTTP1_WRITER_IDLE);
     return writer_outcome(
         outq_push(&writer->out, SPAN_NULL, SPAN("HTTP/1.1 100 Continue\r\n\r\n"), SPAN_NULL));
+}
+
+int http1_writer_processing(Http1Writer *writer)
+{
+    assert(writer->state == HTTP1_WRITER_IDLE);
+    return writer_outcome(
+        outq_push(&writer->out, SPAN_NULL, SPAN("HTTP/1.1 102 Processing\r\n\r\n"), SPAN_NULL));
 }
 
 static int writer_put_request(Bytes *out, Span method, Span target)

@@ -27,6 +27,7 @@ enum {
 
 typedef struct Http1Answer {
     unsigned status;          /* 200 to 999 */
+    Span lines;               /* of the head, each with its CRLF: not checked. May be empty */
     const Http1Field *fields; /* borrowed until return */
     size_t n_fields;
     unsigned minor;   /* HTTP/1.minor of the request: decides about chunks */
@@ -79,6 +80,9 @@ int http1_writer_respond_lent(Http1Writer *writer, const Http1Answer *answer, Sp
 
 /* "100 Continue", before the response to a request that expects it. */
 int http1_writer_continue(Http1Writer *writer);
+
+/* "102 Processing": the response will come. To HTTP/1.1 only, any number of times. */
+int http1_writer_processing(Http1Writer *writer);
 
 /* A whole request, with Content-Length if it has a body or is not GET, HEAD or DELETE. The Host is
  * among the fields; keeps_alive false asks for the connection's end. 0, -ENOMEM, outcomes. */

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <uv.h>
 
+#include "base/error.h"
 #include "io/http_server.h"
 #include "io/unix_socket.h"
 
@@ -132,6 +133,14 @@ bool tcp_address_is_loopback(const TcpAddress *address)
     return memcmp(address->host, loopback, sizeof(loopback)) == 0;
 }
 
+void tcp_address_host_text(const TcpAddress *address, char ret[TCP_ADDRESS_TEXT_SIZE])
+{
+    char host[ADDRESS_HOST_SIZE] = "";
+
+    (void)uv_inet_ntop(address->is_6 ? AF_INET6 : AF_INET, address->host, host, sizeof(host));
+    (void)snprintf(ret, TCP_ADDRESS_TEXT_SIZE, address->is_6 ? "[%s]" : "%s", host);
+}
+
 void tcp_address_text(const TcpAddress *address, char ret[TCP_ADDRESS_TEXT_SIZE])
 {
     char host[ADDRESS_HOST_SIZE] = "";
@@ -139,4 +148,11 @@ void tcp_address_text(const TcpAddress *address, char ret[TCP_ADDRESS_TEXT_SIZE]
     (void)uv_inet_ntop(address->is_6 ? AF_INET6 : AF_INET, address->host, host, sizeof(host));
     (void)snprintf(ret, TCP_ADDRESS_TEXT_SIZE, address->is_6 ? "[%s]:%u" : "%s:%u", host,
                    address->port);
+}
+
+int io_http_machine_name(char *ret, size_t size)
+{
+    int r = uv_os_gethostname(ret, &size);
+
+    return r == 0 ? 0 : err_raise(r);
 }

@@ -7,12 +7,17 @@
  *     dropped (lingering) until it has ended, or long enough.
  *
  * Requests are begun one at a time, in the order in which they came, and not while much output is
- * pending. Many small ones that lie in one read are answered by one write.
+ * pending. Many small ones that lie in one read are answered by one write. The answers to requests
+ * of several connections that can be read in one turn are held, and written one behind the other:
+ * what a processor needs for the one and for the other does not fit into its first cache together.
+ * They leave when there are HTTP_HELD_MAX of them, when a coarse clock has ticked meanwhile, and at
+ * the end of the turn.
  */
 #include "io/http_impl.h"
 
 #include <errno.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -21,6 +26,11 @@
 /* Requests that wait behind the one in work: with so many bytes of them unread, no more are read.
  * Until then reading goes on, since it is how the end of the peer is noticed. */
 #define CONNECTION_AHEAD_BYTES IO_STREAM_READ_BYTES
+
+/* Where a handler has taken so long while others waited for it, nothing is held for a while: what
+ * that would save is nothing beside such handlers. */
+#define CONNECTION_LONG_MS  20
+#define CONNECTION_HURRY_MS 1000
 
 static const IoStreamOps connection_stream_ops;
 
@@ -121,6 +131,20 @@ void http_connection_drop_exchange(HttpConnection *c)
     }
 }
 
+/* What is written from now on is not held back. */
+static void connection_let_go(HttpConnection *c)
+{
+    IoHttpServer *server = c->server;
+    HttpConnection *last;
+
+    if (c->is_held) {
+        c->is_held = false;
+        last = server->held[--server->n_held];
+        server->held[c->held_at] = last;
+        last->held_at = c->held_at;
+    }
+}
+
 void http_connection_close(HttpConnection *c)
 {
     const IoHttpServer *server = c->server;
@@ -129,6 +153,7 @@ void http_connection_close(HttpConnection *c)
         return;
     }
     c->is_closed = true;
+    connection_let_go(c);
     connection_unlink(c);
     c->stream = io_stream_free(c->stream);
     http_connection_drop_exchange(c);
@@ -170,6 +195,61 @@ static void connection_commit(void *context, size_t n)
     http1_reader_commit(&c->reader, n);
 }
 
+static void connection_flush(HttpConnection *c)
+{
+    connection_let_go(c);
+    if (!c->is_closed && http_connection_pending(c) > 0) {
+        io_stream_flush(c->stream);
+    }
+}
+
+/* Nothing is closed, nor held, by writing: a failure is told later. */
+void http_server_let_go(IoHttpServer *server)
+{
+    size_t n = server->n_held;
+
+    server->n_held = 0;
+    for (size_t i = 0; i < n; i++) {
+        server->held[i]->is_held = false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        connection_flush(server->held[i]);
+    }
+}
+
+/* Milliseconds of a clock that costs next to nothing and ticks every few of them. */
+static int64_t connection_coarse_ms(void)
+{
+    struct timespec now = {.tv_sec = 0};
+
+#ifdef CLOCK_MONOTONIC_COARSE
+    (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+#else
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+#endif
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Its answers wait until the end of the turn, at most; so it is marked. */
+static void connection_hold(HttpConnection *c)
+{
+    IoHttpServer *server = c->server;
+    int64_t now_ms = connection_coarse_ms();
+
+    if (server->n_held == HTTP_HELD_MAX || (server->n_held > 0 && now_ms != server->held_ms)) {
+        if (now_ms - server->held_ms >= CONNECTION_LONG_MS) {
+            server->hurry_ms = c->active_ms + CONNECTION_HURRY_MS;
+        }
+        http_server_let_go(server);
+    }
+    if (!c->is_held && c->is_marked && c->active_ms >= server->hurry_ms) {
+        server->held_ms = server->n_held == 0 ? now_ms : server->held_ms;
+        c->is_held = true;
+        c->held_at = server->n_held;
+        server->held[server->n_held++] = c;
+    }
+}
+
 static void connection_on_input(void *context)
 {
     HttpConnection *c = context;
@@ -188,6 +268,7 @@ static void connection_on_input(void *context)
     http_connection_handle(c);
     if (!c->is_closed) {
         http_server_mark(c->server, c);
+        connection_hold(c);
     }
 }
 
@@ -197,10 +278,6 @@ static void connection_on_end_of_input(void *context)
 
     inq_return_storage(&c->reader.in, &c->server->store); /* it was about to be read into */
     c->has_ended = true;
-    if (c->x.is_open) {
-        http_connection_close(c);
-        return;
-    }
     http_server_mark(c->server, c);
 }
 
@@ -217,7 +294,7 @@ static size_t connection_pull(void *context, Span *slices, size_t max)
 {
     HttpConnection *c = context;
 
-    return http1_writer_pull(&c->writer, slices, max);
+    return c->is_held ? 0 : http1_writer_pull(&c->writer, slices, max);
 }
 
 static void connection_consumed(void *context, size_t n)
@@ -244,13 +321,6 @@ static const IoStreamOps connection_stream_ops = {
 
 /* ---- the end of a turn ---- */
 
-static void connection_flush(HttpConnection *c)
-{
-    if (!c->is_closed && http_connection_pending(c) > 0) {
-        io_stream_flush(c->stream);
-    }
-}
-
 static void connection_tell_drained(HttpConnection *c)
 {
     const IoHttpServer *server = c->server;
@@ -273,6 +343,33 @@ static void connection_go_on(HttpConnection *c)
            http_connection_pending(c) <= c->server->mark_bytes) {
         http_connection_handle(c);
         connection_flush(c);
+    }
+}
+
+/* The peer sends no more, and a request of it is in work: waits it for the answer, or has it gone?
+ * (io/http_server.h) */
+static void connection_mind_end(HttpConnection *c)
+{
+    bool is_tcp = c->server->address.port != 0;
+    int64_t now_ms = http_connection_now(c);
+
+    if (c->is_closed || !c->has_ended || !c->x.is_open) {
+        return;
+    }
+    if (c->input != HTTP_INPUT_DONE || http1_writer_is_streaming(&c->writer) ||
+        (is_tcp && c->reader.head.minor == 0)) {
+        http_connection_close(c);
+        return;
+    }
+    if (is_tcp && http_connection_pending(c) == 0 && now_ms >= c->probe_ms &&
+        http1_writer_processing(&c->writer) == 0) {
+        c->probe_ms = now_ms + LIMIT_HTTP_PROBE_MS;
+        http_connection_queued(c, 0);
+        connection_flush(c);
+    }
+    c->look_ms = now_ms + LIMIT_HTTP_LOOK_MS;
+    if (io_stream_is_deserted(c->stream)) {
+        http_connection_close(c);
     }
 }
 
@@ -330,6 +427,7 @@ void http_connection_settle(HttpConnection *c)
         connection_flush(c);
         connection_tell_drained(c);
         connection_go_on(c);
+        connection_mind_end(c);
     }
     if (!c->is_closed) {
         connection_end(c);

@@ -5,19 +5,9 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/limits.h"
-
-/* Fields of an answer that need no memory. */
-#define EXCHANGE_FIELDS 24
-
-/* The caller's fields and ours. */
-typedef struct ExchangeFields {
-    Http1Field room[EXCHANGE_FIELDS];
-    Http1Field *heap; /* if they are more */
-} ExchangeFields;
 
 Span http_server_date(IoHttpServer *server)
 {
@@ -33,11 +23,11 @@ Span http_server_date(IoHttpServer *server)
         wall_ms = clock_now_ms();
         seconds = (time_t)(wall_ms / 1000);
         (void)gmtime_r(&seconds, &utc);
-        (void)snprintf(server->date, sizeof(server->date),
-                       "%.3s, %02u %.3s %04u %02u:%02u:%02u GMT", days + 3 * (utc.tm_wday % 7),
-                       (unsigned)utc.tm_mday % 100, months + 3 * (utc.tm_mon % 12),
-                       ((unsigned)utc.tm_year + 1900) % 10000, (unsigned)utc.tm_hour % 100,
-                       (unsigned)utc.tm_min % 100, (unsigned)utc.tm_sec % 100);
+        (void)snprintf(
+            server->date, sizeof(server->date), "Date: %.3s, %02u %.3s %04u %02u:%02u:%02u GMT\r\n",
+            days + 3 * (utc.tm_wday % 7), (unsigned)utc.tm_mday % 100,
+            months + 3 * (utc.tm_mon % 12), ((unsigned)utc.tm_year + 1900) % 10000,
+            (unsigned)utc.tm_hour % 100, (unsigned)utc.tm_min % 100, (unsigned)utc.tm_sec % 100);
         server->date_end_ms = now_ms + 1000 - wall_ms % 1000;
     }
     return span_make(server->date, sizeof(server->date) - 1);
@@ -108,35 +98,18 @@ static bool exchange_can_drop(const HttpConnection *c)
     return head->length != HTTP1_LENGTH_CHUNKED && head->content_length <= LIMIT_KEEP_BYTES;
 }
 
-/* What the writer is told. The answer borrows from `room`, which exchange_release releases. */
-static int exchange_answer(IoHttpExchange *x, unsigned status, const Http1Field *fields, size_t n,
-                           ExchangeFields *room, Http1Answer *ret)
+/* What the writer is told. */
+static Http1Answer exchange_answer(const IoHttpExchange *x, unsigned status,
+                                   const Http1Field *fields, size_t n)
 {
-    HttpConnection *c = x->connection;
-    Http1Field *all = room->room;
+    const HttpConnection *c = x->connection;
+    Http1Answer answer = http1_answer_to(&c->reader.head, status);
 
-    room->heap = NULL;
-    if (n >= EXCHANGE_FIELDS) {
-        room->heap = mem_alloc_array(n + 1, sizeof(*room->heap));
-        if (room->heap == NULL) {
-            return err_raise(-ENOMEM);
-        }
-        all = room->heap;
-    }
-    all[0] = (Http1Field){SPAN("Date"), http_server_date(c->server)};
-    if (n > 0) {
-        memcpy(all + 1, fields, n * sizeof(*fields));
-    }
-    *ret = http1_answer_to(&c->reader.head, status);
-    ret->fields = all;
-    ret->n_fields = n + 1;
-    ret->keeps_alive = ret->keeps_alive && !c->server->is_stopping && exchange_can_drop(c);
-    return 0;
-}
-
-static void exchange_release(ExchangeFields *room)
-{
-    room->heap = mem_free(room->heap);
+    answer.lines = http_server_date(c->server);
+    answer.fields = fields;
+    answer.n_fields = n;
+    answer.keeps_alive = answer.keeps_alive && !c->server->is_stopping && exchange_can_drop(c);
+    return answer;
 }
 
 /* Either of body and taken. */
@@ -145,19 +118,15 @@ static int exchange_respond(IoHttpExchange *x, unsigned status, const Http1Field
 {
     HttpConnection *c = x->connection;
     size_t n_before = http1_writer_pending(&c->writer);
-    ExchangeFields room;
     Http1Answer answer;
     int r;
 
     if (!exchange_is_open(x)) {
         return err_raise(-EPIPE);
     }
-    r = exchange_answer(x, status, fields, n_fields, &room, &answer);
-    if (r == 0) {
-        r = taken != NULL ? http1_writer_respond_taken(&c->writer, &answer, taken)
-                          : http1_writer_respond(&c->writer, &answer, body);
-        exchange_release(&room);
-    }
+    answer = exchange_answer(x, status, fields, n_fields);
+    r = taken != NULL ? http1_writer_respond_taken(&c->writer, &answer, taken)
+                      : http1_writer_respond(&c->writer, &answer, body);
     if (r != 0) {
         return exchange_fail(x, r);
     }
@@ -182,18 +151,14 @@ int io_http_begin(IoHttpExchange *x, unsigned status, const Http1Field *fields, 
 {
     HttpConnection *c = x->connection;
     size_t n_before = http1_writer_pending(&c->writer);
-    ExchangeFields room;
     Http1Answer answer;
     int r;
 
     if (!exchange_is_open(x)) {
         return err_raise(-EPIPE);
     }
-    r = exchange_answer(x, status, fields, n_fields, &room, &answer);
-    if (r == 0) {
-        r = http1_writer_begin(&c->writer, &answer);
-        exchange_release(&room);
-    }
+    answer = exchange_answer(x, status, fields, n_fields);
+    r = http1_writer_begin(&c->writer, &answer);
     if (r != 0) {
         return exchange_fail(x, r);
     }

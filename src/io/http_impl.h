@@ -29,6 +29,10 @@
 
 typedef struct HttpConnection HttpConnection;
 
+/* So many connections wait for each other with their answers. Twice as many gain next to nothing,
+ * and the first would wait longer. */
+#define HTTP_HELD_MAX ((size_t)32)
+
 struct IoHttpExchange {
     HttpConnection *connection;
     void *data;
@@ -73,7 +77,10 @@ struct HttpConnection {
     int64_t written_ms;  /* when the peer last took something, or had not to */
     int64_t take_end_ms; /* and of whole answers, all; later with each byte that it takes */
     int64_t active_ms;
+    int64_t probe_ms; /* of a peer that sends no more: when to tell it that we work, */
+    int64_t look_ms;  /* and when to look whether it is there */
     size_t n_dropped;
+    size_t held_at;    /* if it is held: where */
     int fd;            /* the stream's */
     bool is_marked;    /* is on the list of the server */
     bool is_settling;  /* what is left to do is being done */
@@ -88,6 +95,7 @@ struct HttpConnection {
     bool is_paused;
     bool is_owing;  /* whole answers are pending */
     bool is_above;  /* more was pending than the mark */
+    bool is_held;   /* is among those of the server */
     bool continued; /* "100 Continue" was sent for this request */
 };
 
@@ -111,6 +119,10 @@ struct IoHttpServer {
     HttpConnection *first_marked;
     HttpConnection *last_marked;
     size_t n_connections;
+    HttpConnection *held[HTTP_HELD_MAX]; /* whose answers wait for those of others */
+    size_t n_held;
+    int64_t held_ms;   /* of a coarse clock: since when there are any */
+    int64_t hurry_ms;  /* until then nothing is held, since handlers take their time */
     Inq store;         /* where connections read to, in turn */
     Bytes body_store;  /* and where they gather bodies */
     size_t mark_bytes; /* of pending output */
@@ -118,7 +130,7 @@ struct IoHttpServer {
     int64_t timer_ms;  /* what the timer is set to */
     int64_t freed_ms;  /* since when there is memory to be given back; INT64_MAX: none */
     int64_t trim_ms;   /* when it will be */
-    char date[30];     /* "Sun, 06 Nov 1994 08:49:37 GMT" */
+    char date[38];     /* "Date: Sun, 06 Nov 1994 08:49:37 GMT", CRLF and NUL */
     int64_t date_end_ms;
     void (*stopped)(void *context);
     bool is_accepting;
@@ -146,6 +158,9 @@ void http_connection_free(HttpConnection *c);
 
 /* The end of a turn in which it was marked. */
 void http_connection_settle(HttpConnection *c);
+
+/* What the held ones have to say is written. */
+void http_server_let_go(IoHttpServer *server);
 
 /* http_request.c: handles what was read, as far as it may. */
 void http_connection_handle(HttpConnection *c);
@@ -192,5 +207,5 @@ void http_connection_answered(HttpConnection *c);
 
 /* ---- http_exchange.c ---- */
 
-/* The Date field's value; borrowed until the next call. */
+/* The line of Date, with its CRLF; borrowed until the next call. */
 Span http_server_date(IoHttpServer *server);

@@ -84,8 +84,7 @@ void http_connection_refuse(HttpConnection *c, unsigned status, const char *text
     bool is_answered = c->input == HTTP_INPUT_DROP;
     bool to_head = c->input == HTTP_INPUT_BODY && c->reader.head.method == HTTP1_METHOD_HEAD;
     size_t n_before = http_connection_pending(c);
-    Http1Field fields[2] = {{SPAN("Date"), http_server_date(c->server)},
-                            {SPAN("Content-Type"), SPAN("text/plain; charset=utf-8")}};
+    Http1Field type = {SPAN("Content-Type"), SPAN("text/plain; charset=utf-8")};
     char body[160];
     int n = snprintf(body, sizeof(body), "%s\n", text);
 
@@ -107,8 +106,9 @@ void http_connection_refuse(HttpConnection *c, unsigned status, const char *text
     }
     if (http1_writer_respond(&c->writer,
                              &(Http1Answer){.status = status,
-                                            .fields = fields,
-                                            .n_fields = TW_ARRAY_SIZE(fields),
+                                            .lines = http_server_date(c->server),
+                                            .fields = &type,
+                                            .n_fields = 1,
                                             .minor = 1,
                                             .to_head = to_head},
                              span_make(body, (size_t)n)) != 0) {

@@ -141,40 +141,55 @@ static void server_rest(IoHttpServer *server, int r)
     server_arm(server);
 }
 
-/* The next connection, and who it is. 0, or a negative errno. */
-static int server_take(IoHttpServer *server, int *ret_fd, IoHttpPeer *ret_peer,
-                       char text[SERVER_PEER_SIZE])
+/* A peer in text, and the address of ours that it came to. */
+typedef struct ServerNames {
+    char peer[SERVER_PEER_SIZE];
+    char local[TCP_ADDRESS_TEXT_SIZE];
+} ServerNames;
+
+static int server_take_tcp(IoHttpServer *server, int *ret_fd, IoHttpPeer *ret_peer,
+                           ServerNames *names)
 {
     TcpAddress address;
-    long uid = -1;
-    int r;
+    int r = tcp_socket_accept(server->fd, ret_fd, &address);
 
-    ret_peer->address = text;
-    ret_peer->is_loopback = true;
-    if (server->fd >= 0) {
-        r = tcp_socket_accept(server->fd, ret_fd, &address);
-        if (r == 0) {
-            tcp_address_text(&address, text);
-            ret_peer->is_loopback = tcp_address_is_loopback(&address);
-        }
+    if (r != 0) {
         return r;
+    }
+    tcp_address_text(&address, names->peer);
+    ret_peer->is_loopback = tcp_address_is_loopback(&address);
+    if (!tcp_address_is_loopback(&server->address) && tcp_socket_local(*ret_fd, &address) == 0) {
+        tcp_address_host_text(&address, names->local);
+    }
+    return 0;
+}
+
+/* The next connection, and who it is. 0, or a negative errno. */
+static int server_take(IoHttpServer *server, int *ret_fd, IoHttpPeer *ret_peer, ServerNames *names)
+{
+    long uid = -1;
+
+    names->local[0] = '\0';
+    *ret_peer = (IoHttpPeer){.address = names->peer, .local = names->local, .is_loopback = true};
+    if (server->fd >= 0) {
+        return server_take_tcp(server, ret_fd, ret_peer, names);
     }
     *ret_fd = accept4(server->socket.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (*ret_fd < 0) {
         return -errno;
     }
     (void)unix_socket_peer_ids(*ret_fd, &uid, NULL);
-    (void)snprintf(text, SERVER_PEER_SIZE, "unix:%ld", uid);
+    (void)snprintf(names->peer, sizeof(names->peer), "unix:%ld", uid);
     return 0;
 }
 
 /* Accepts one. False: not now any more. */
 static bool server_accept(IoHttpServer *server)
 {
-    char text[SERVER_PEER_SIZE];
+    ServerNames names;
     IoHttpPeer peer;
     int fd = -1;
-    int r = server_take(server, &fd, &peer, text);
+    int r = server_take(server, &fd, &peer, &names);
 
     if (r != 0) {
         if (r == -EINTR || r == -ECONNABORTED) {
@@ -242,6 +257,7 @@ static void server_on_settle(void *context)
     if (!server->is_dead) {
         (void)uv_idle_stop(&server->anchor);
     }
+    http_server_let_go(server);
     server_settle_marked(server);
     if (server->is_dead) {
         return;

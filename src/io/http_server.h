@@ -8,9 +8,15 @@
  *     open → head → request → respond, or begin, piece…, end → (head → …) → close
  *
  * An exchange is one request and its answer. It is the owner's from `head` until its answer is
- * complete (respond or end has returned 0), or `gone` has come; then it is not touched again. A
- * peer that ends its sending half before it was answered counts as gone: that is how a client takes
- * a request back. Thread: loop.
+ * complete (respond or end has returned 0), or `gone` has come; then it is not touched again.
+ *
+ * A client takes a request back by closing its connection. One that has only ended its sending half
+ * behind a complete request (shutdown, `nc -N`) waits for the answer and gets it. Both look alike
+ * to TCP until something is sent: so such a peer is told "102 Processing", which is legal in
+ * HTTP/1.1 and answered with a reset if nobody is there, and again each LIMIT_HTTP_PROBE_MS. On
+ * this machine that is known at once, else within about a second. On a Unix socket nothing need be
+ * sent. A peer that ends its half inside a request, behind one of HTTP/1.0 over TCP, or during an
+ * answer that is a stream of pieces, counts as gone. Thread: loop.
  */
 #pragma once
 
@@ -35,7 +41,10 @@ typedef struct IoHttpExchange IoHttpExchange;
 /* Who has connected. */
 typedef struct IoHttpPeer {
     const char *address; /* "127.0.0.1:51234", "unix:1000"; borrowed until return */
-    bool is_loopback;    /* the peer is on this machine (a Unix socket's always is) */
+    /* "192.0.2.7", "[2001:db8::7]": the address of ours that it came to; "" where we listen on this
+     * machine only, and its address says nothing more. Borrowed until return. */
+    const char *local;
+    bool is_loopback; /* the peer is on this machine (a Unix socket's always is) */
 } IoHttpPeer;
 
 /* How the server uses its owner; every function gets `context`. */
@@ -89,6 +98,9 @@ int io_http_server_new(IoHttpServer **ret, const IoHttpConfig *config, Diag *ret
 /* Is that an address, and does it reach this machine only? The Diag says what is wrong with it. 0,
  * IO_HTTP_E_PLACE. Asks no name server: a host is a number, or "localhost". */
 int io_http_address_check(Span address, bool *ret_is_loopback, Diag *reterr_diag);
+
+/* What this machine calls itself. 0, or a negative errno. */
+int io_http_machine_name(char *ret, size_t size);
 
 /* Where it listens, with the port that it has got: "127.0.0.1:40123", "unix:/path". */
 const char *io_http_server_address(const IoHttpServer *server);

@@ -109,6 +109,7 @@ int64_t http_connection_due(const HttpConnection *c)
     int64_t trim_ms = c->has_memory || c->is_paused ? c->active_ms + CONNECTION_TRIM_MS : INT64_MAX;
 
     due_ms = stall_ms < due_ms ? stall_ms : due_ms;
+    due_ms = c->has_ended && c->x.is_open && c->look_ms < due_ms ? c->look_ms : due_ms;
     return trim_ms < due_ms ? trim_ms : due_ms;
 }
 
@@ -136,6 +137,9 @@ static void connection_trim(HttpConnection *c, int64_t now_ms)
 
 void http_connection_expire(HttpConnection *c, int64_t now_ms)
 {
+    if (c->has_ended && c->x.is_open && now_ms >= c->look_ms) {
+        http_server_mark(c->server, c);
+    }
     if (now_ms >= connection_stall_due(c)) {
         http_connection_close(c);
         return;

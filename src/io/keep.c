@@ -85,8 +85,7 @@ int io_keep_read(const char *path, Bytes *out)
     return r;
 }
 
-/* Makes what is missing of the folders on the way to path. 0 or a negative errno. */
-static int keep_make_folders(const char *path)
+int io_keep_make_folders(const char *path)
 {
     CLEANUP(mem_freep) char *copy = keep_join(path, "");
 
@@ -155,7 +154,7 @@ int io_keep_write(const char *path, Span content)
     if (temp == NULL) {
         return err_raise(-ENOMEM);
     }
-    r = keep_make_folders(path);
+    r = io_keep_make_folders(path);
     if (r == 0) {
         r = keep_open_temp(path, temp, &fd);
     }

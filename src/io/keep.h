@@ -13,6 +13,9 @@
  */
 int io_keep_folder(char **ret);
 
+/* Makes what is missing of the folders on the way to path, 0700. 0, a negative errno. */
+int io_keep_make_folders(const char *path);
+
 /* Appends the content. 0, a negative errno (-ENOENT), BYTES_E_FULL; -EPERM: it is not ours, or
  * others may write it. */
 int io_keep_read(const char *path, Bytes *out);

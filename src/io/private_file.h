@@ -72,6 +72,17 @@ int private_folder_runtime(char **ret, Diag *reterr_diag);
 /* Its path alone: nothing is made, and nothing is checked. */
 int private_folder_runtime_path(char **ret, Diag *reterr_diag);
 
+typedef struct PrivateFolderVariable {
+    const char *name;
+    const char *value; /* borrowed from the environment */
+} PrivateFolderVariable;
+
+#define PRIVATE_FOLDER_VARIABLES 2
+
+/* What a program of this user that was started elsewhere must have in its environment to find the
+ * same runtime folder. Returns how many: 0 if the folder is the one of any login. */
+size_t private_folder_runtime_variables(PrivateFolderVariable ret[PRIVATE_FOLDER_VARIABLES]);
+
 /* Whether private_folder_runtime would give that folder, and need not make it. */
 bool private_folder_is_runtime(Span folder);
 

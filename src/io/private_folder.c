@@ -178,6 +178,24 @@ int private_folder_runtime_path(char **ret, Diag *reterr_diag)
     return 0;
 }
 
+size_t private_folder_runtime_variables(PrivateFolderVariable ret[PRIVATE_FOLDER_VARIABLES])
+{
+    char usual[FOLDER_NAME_SIZE];
+    char name[FOLDER_NAME_SIZE];
+    const char *base = folder_choose(name);
+    bool is_session = strcmp(name, "toolwire") == 0; /* XDG_RUNTIME_DIR has led there */
+
+    /* systemd and its like make it for each user who logs in, and tell all of his programs. */
+    (void)snprintf(usual, sizeof(usual), "/run/user/%ld", (long)geteuid());
+    if (is_session ? strcmp(base, usual) == 0
+                   : strcmp(base, "/tmp") == 0 && !folder_is_own(usual)) {
+        return 0;
+    }
+    ret[0] = (PrivateFolderVariable){"XDG_RUNTIME_DIR", is_session ? base : ""};
+    ret[1] = (PrivateFolderVariable){"TMPDIR", base};
+    return is_session ? 1 : 2;
+}
+
 int private_folder_runtime(char **ret, Diag *reterr_diag)
 {
     CLEANUP(mem_freep) char *path = NULL;

@@ -461,6 +461,14 @@ bool io_stream_has_hung_up(const IoStream *stream)
            (look.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
+bool io_stream_is_deserted(const IoStream *stream)
+{
+    struct pollfd look = {.fd = stream->writer->descriptor.fd, .events = 0};
+
+    return stream->error != 0 || (stream->writer->has_poll && poll(&look, 1, 0) == 1 &&
+                                  (look.revents & (POLLHUP | POLLERR)) != 0);
+}
+
 void io_stream_shut_output(IoStream *stream)
 {
     stream->is_shutting = true;

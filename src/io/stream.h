@@ -82,6 +82,11 @@ void io_stream_widen_input(IoStream *stream);
  * paused and so would not hear of it. */
 bool io_stream_has_hung_up(const IoStream *stream);
 
+/* Is there nobody any more who could read what is written? Of a Unix socket that is known when the
+ * peer has closed it. Of a TCP connection, only after something was written since then. For owners
+ * who write on after `end`, and wait for nothing else. */
+bool io_stream_is_deserted(const IoStream *stream);
+
 /* No more output after what is pending: the peer sees the end. (A terminal or pipe that is also
  * read has no such thing.) */
 void io_stream_shut_output(IoStream *stream);

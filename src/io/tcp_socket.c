@@ -102,6 +102,24 @@ int tcp_socket_accept(int listening_fd, int *ret_fd, TcpAddress *ret_peer)
     return 0;
 }
 
+int tcp_socket_local(int fd, TcpAddress *ret)
+{
+    static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
+    TcpSockaddr name;
+    socklen_t n = sizeof(name);
+
+    memset(&name, 0, sizeof(name));
+    if (getsockname(fd, &name.any, &n) != 0) {
+        return -errno;
+    }
+    sockaddr_to(&name, ret);
+    if (ret->is_6 && memcmp(ret->host, mapped, sizeof(mapped)) == 0) {
+        ret->is_6 = false;
+        memmove(ret->host, ret->host + sizeof(mapped), 4);
+    }
+    return 0;
+}
+
 void tcp_socket_reset_on_close(int fd)
 {
     const struct linger now = {.l_onoff = 1, .l_linger = 0};

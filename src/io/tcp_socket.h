@@ -18,6 +18,9 @@ typedef struct TcpAddress {
 /* As "127.0.0.1:80" or "[::1]:80". */
 void tcp_address_text(const TcpAddress *address, char ret[TCP_ADDRESS_TEXT_SIZE]);
 
+/* The same without a port: as "127.0.0.1" or "[::1]". */
+void tcp_address_host_text(const TcpAddress *address, char ret[TCP_ADDRESS_TEXT_SIZE]);
+
 /* Whether only this machine has that address: 127.0.0.0/8, ::1, and the former written as the
  * latter. */
 bool tcp_address_is_loopback(const TcpAddress *address);
@@ -29,6 +32,10 @@ int tcp_socket_listen(int *ret_fd, TcpAddress *address);
 /* Accepts one; small writes leave it at once. Gives *ret_fd. 0, or the negative errno of accept(2).
  */
 int tcp_socket_accept(int listening_fd, int *ret_fd, TcpAddress *ret_peer);
+
+/* The address of ours that a connection came to; IPv4 is such even if it came to a socket of IPv6.
+ * 0, or the negative errno of getsockname(2). */
+int tcp_socket_local(int fd, TcpAddress *ret);
 
 /* Closing fd will reset the connection instead of ending it. */
 void tcp_socket_reset_on_close(int fd);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,9 @@ _Static_assert(sizeof(((struct sockaddr_un *)NULL)->sun_path) > UNIX_SOCKET_PATH
 
 /* Naps before the folder's lock is given up: its holders need less than one. */
 #define SOCKET_LOCK_NAPS 500
+
+/* Naps for a socket whose process has ended and that a child of it still has open. */
+#define SOCKET_ORPHAN_NAPS 250
 
 /* Times that somebody else may take the name between our removing a dead socket and taking it: each
  * of them is a process that died at once. */
@@ -176,6 +180,22 @@ static SocketState socket_look(const char *path, long *ret_pid)
     default:
         return SOCKET_STATE_UNSURE;
     }
+}
+
+/* The same, but a process that was killed while it started another one left its socket to that for
+ * a moment, until it goes on to its own program: whoever takes its place does not give up for it.
+ */
+static SocketState socket_look_again(const char *path, long *ret_pid)
+{
+    SocketState state = socket_look(path, ret_pid);
+
+    for (int i = 0; i < SOCKET_ORPHAN_NAPS && state == SOCKET_STATE_LIVE && *ret_pid > 0 &&
+                    kill((pid_t)*ret_pid, 0) != 0 && errno == ESRCH;
+         i++) {
+        io_place_nap();
+        state = socket_look(path, ret_pid);
+    }
+    return state;
 }
 
 bool unix_socket_is_live(const char *path)
@@ -349,7 +369,7 @@ static int socket_replace(const SocketShop *shop, const char *path, bool is_lock
     int r;
 
     for (int i = 0; i < SOCKET_TRIES; i++) {
-        SocketState state = socket_look(path, &pid);
+        SocketState state = socket_look_again(path, &pid);
 
         if (state == SOCKET_STATE_DEAD && is_locked) {
             if (unlink(path) != 0 && errno != ENOENT) {

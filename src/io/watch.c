@@ -47,10 +47,13 @@ struct IoWatch {
     const char *name; /* in path */
     void (*fn)(void *context);
     void *context;
+    void (*missing_fn)(void *context); /* may be NULL */
+    void *missing_context;
     WatchState told;
     WatchState seen;
     int64_t patience_until_ms; /* INT64_MAX: no change is pending */
     bool has_events;
+    bool was_there; /* since it was last told to be missing */
 };
 
 static WatchState watch_stat(const char *path)
@@ -105,6 +108,16 @@ static void watch_look(IoWatch *watch)
     }
 }
 
+static void watch_tell_gone(IoWatch *watch)
+{
+    bool is_news = watch->was_there;
+
+    watch->was_there = false;
+    if (is_news && watch->missing_fn != NULL) {
+        watch->missing_fn(watch->missing_context);
+    }
+}
+
 static void watch_on_quiet(void *context)
 {
     IoWatch *watch = context;
@@ -117,7 +130,12 @@ static void watch_on_quiet(void *context)
         return;
     }
     watch->patience_until_ms = INT64_MAX;
-    if (now.exists && !watch_same(&now, &watch->told)) {
+    if (!now.exists) {
+        watch_tell_gone(watch);
+        return;
+    }
+    watch->was_there = true;
+    if (!watch_same(&now, &watch->told)) {
         watch->told = now;
         watch->fn(watch->context);
     }
@@ -222,9 +240,16 @@ int io_watch_new(IoWatch **ret, IoLoop *loop, const char *path, void (*fn)(void 
     watch_start_events(watch);
     watch->told = watch_stat(path);
     watch->seen = watch->told;
+    watch->was_there = watch->told.exists;
     io_timer_start_at(watch->period, io_loop_now_ms(loop) + WATCH_PERIOD_MS);
     *ret = watch;
     return 0;
+}
+
+void io_watch_tell_missing(IoWatch *watch, void (*missing)(void *context), void *context)
+{
+    watch->missing_fn = missing;
+    watch->missing_context = context;
 }
 
 static void watch_on_closed(uv_handle_t *handle)

@@ -126,6 +126,8 @@ static RouterSpec entry_spec(const AddinEntries *entries, AddinEntry *entry,
                         .provider = entries->provider[entry->kind],
                         .context = entry,
                         .timeout_ms = offer->timeout_ms,
+                        .is_command = offer->is_command,
+                        .is_guarded = offer->is_guarded,
                         .release = entry_on_release};
 }
 
@@ -378,6 +380,8 @@ static AddinOffer *offer_new(const AddinDescription *description, AddinEntry *en
     }
     *offer = (AddinOffer){.entry = entry,
                           .timeout_ms = description->timeout_ms,
+                          .is_command = description->is_command,
+                          .is_guarded = description->is_guarded,
                           .json = span_make(offer->text, description->json.n)};
     memcpy(offer->text, description->json.p, description->json.n);
     return offer;

@@ -77,6 +77,8 @@ typedef struct AddinDescription {
     Span key;        /* name or URI */
     Span json;
     int64_t timeout_ms; /* 0: not said */
+    bool is_command;    /* a tool that answers with envelopes, as it says in its _meta */
+    bool is_guarded;    /* of a command: the add-in has a desk of its own */
 } AddinDescription;
 
 typedef struct AddinEntries {
@@ -117,6 +119,8 @@ struct AddinOffer {
     const char *name;
     uint64_t serial;
     int64_t timeout_ms;
+    bool is_command;
+    bool is_guarded;
     bool is_new;  /* not settled yet: what is shown may be another's words */
     bool is_good; /* the router has taken it before */
     bool is_bad;  /* the router does not take it, and it has been said */

@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "dialect/pipe/message.h"
 #include "io/error_text.h"
 #include "providers/tools_file.h"
 
@@ -110,9 +111,24 @@ static int list_parse_tool(ToolsFile *ret, const ListReader *reader, JsonValue v
     return tools_file_parse(ret, reader->offers->name, &text, TOOLS_FILE_SCHEMA, reterr_diag);
 }
 
+/* Is it a command? "guarded": the add-in checks its calls; true: nobody does yet. */
+static void list_read_command(JsonValue tool, AddinDescription *description)
+{
+    JsonValue meta;
+    JsonValue value;
+
+    if (!list_member(tool, SPAN("_meta"), JSON_OBJECT, &meta) ||
+        !json_get(meta, SPAN(PIPE_META_COMMAND), &value)) {
+        return;
+    }
+    description->is_guarded = json_string_equals(value, SPAN(PIPE_COMMAND_GUARDED));
+    description->is_command = description->is_guarded || json_kind(value) == JSON_TRUE;
+}
+
 static void list_offer_tool(ListReader *reader, size_t index, JsonValue value)
 {
     CLEANUP(tools_file_deinit) ToolsFile file = TOOLS_FILE_NULL;
+    AddinDescription description = {.kind = ROUTER_TOOL};
     Span name = list_text(reader, value, SPAN("name"));
     Diag diag = DIAG_NULL;
     int r = list_parse_tool(&file, reader, value, &diag);
@@ -126,11 +142,11 @@ static void list_offer_tool(ListReader *reader, size_t index, JsonValue value)
                  "names that begin with " LIST_OWN_PREFIX " are the pipe's own");
         return;
     }
-    r = addin_entries_offer(reader->entries, reader->offers,
-                            &(AddinDescription){.kind = ROUTER_TOOL,
-                                                .key = file.tools[0].name,
-                                                .json = file.tools[0].json,
-                                                .timeout_ms = file.tools[0].timeout_ms});
+    description.key = file.tools[0].name;
+    description.json = file.tools[0].json;
+    description.timeout_ms = file.tools[0].timeout_ms;
+    list_read_command(value, &description);
+    r = addin_entries_offer(reader->entries, reader->offers, &description);
     if (r != 0) {
         list_say(reader, "tool", index, name, list_reason(r));
     }

@@ -173,6 +173,9 @@ static void exec_on_done(void *context, ExecRun *run)
     } else {
         exec_answer_failure(provider, run);
     }
+    /* The door makes a message of it now: a long output need not lie here a third time. */
+    exec_run_forget(run);
+    bytes_clear_keep(&provider->text, LIMIT_KEEP_BYTES);
     call_answer_finish(&provider->answer, call);
 }
 
@@ -305,6 +308,8 @@ static int exec_add_entry(ExecProvider *provider, size_t index, Diag *reterr_dia
                         .provider = &exec_call_provider,
                         .context = &provider->tools[index],
                         .timeout_ms = spec->timeout_ms,
+                        .later = spec->is_durable ? ROUTER_LATER_MAY : ROUTER_LATER_NEVER,
+                        .is_command = spec->is_command,
                         .release = exec_on_release};
     Diag why = DIAG_NULL;
     int r = router_add(provider->router, &entry, &why);

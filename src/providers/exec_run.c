@@ -359,6 +359,11 @@ Span exec_run_output(const ExecRun *run)
     return bytes_span(&run->output);
 }
 
+void exec_run_forget(ExecRun *run)
+{
+    bytes_clear_keep(&run->output, LIMIT_KEEP_BYTES);
+}
+
 Span exec_run_tail(const ExecRun *run, bool *ret_is_cut)
 {
     size_t start = run->n_tail > EXEC_RUN_TAIL_BYTES ? run->n_tail - EXEC_RUN_TAIL_BYTES : 0;

@@ -74,6 +74,10 @@ int exec_run_failure(const ExecRun *run);
 IoProcessExit exec_run_exit(const ExecRun *run);
 Span exec_run_output(const ExecRun *run);
 
+/* For `done`: an answer was made of what it said, which is not needed any more. Gives back what a
+ * long output took. */
+void exec_run_forget(ExecRun *run);
+
 /* The last bytes of stderr, beginning with a whole character; *ret_is_cut: there was more. */
 Span exec_run_tail(const ExecRun *run, bool *ret_is_cut);
 

@@ -9,13 +9,14 @@
  *     cwd          folder of the command, relative to the file's folder; else ours
  *     env          {"NAME": "value"}, or ["NAME"] to pass ours on
  *     timeout_ms   else the router's
- *     durable      accepted if false: there is no durable queue yet
+ *     durable      true: runs as a task, through the queue, for those who take one
+ *     envelope     true: a command, whose answer is the standard envelope (call/envelope.h)
  *
  * (inputSchema and outputSchema are understood too.) Any other key is an error.
  *
  * A schema file is the same with laxer rules, since another program wrote it, perhaps for others
  * than us: only name and input_schema are needed, null counts as absent, and unknown keys are left
- * out, as is what says how to run the tool (command, cwd, env, durable). Thread: any.
+ * out, as is what says how to run the tool (command, cwd, env, durable, envelope). Thread: any.
  */
 #pragma once
 
@@ -56,7 +57,9 @@ typedef struct ToolsFileTool {
     const ToolsFileVariable *variables;
     size_t n_variables;
     int64_t timeout_ms; /* 0: not said */
-    size_t offset;      /* where the tool begins in the file */
+    bool is_durable;
+    bool is_command;
+    size_t offset; /* where the tool begins in the file */
 } ToolsFileTool;
 
 typedef struct ToolsFile {

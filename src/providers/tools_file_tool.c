@@ -29,19 +29,20 @@ typedef enum FieldId {
     FIELD_ENV,
     FIELD_TIMEOUT_MS,
     FIELD_DURABLE,
+    FIELD_ENVELOPE,
     N_FIELDS
 } FieldId;
 
 /* The order of the names is the order of the description's members. */
 static const char *const field_names[] = {
-    "name",          "title",       "description", "icons",       "input_schema",
-    "output_schema", "annotations", "_meta",       "command",     "cwd",
-    "env",           "timeout_ms",  "durable",     "inputSchema", "outputSchema"};
-static const FieldId field_ids[] = {FIELD_NAME,        FIELD_TITLE,        FIELD_DESCRIPTION,
-                                    FIELD_ICONS,       FIELD_INPUT_SCHEMA, FIELD_OUTPUT_SCHEMA,
-                                    FIELD_ANNOTATIONS, FIELD_META,         FIELD_COMMAND,
-                                    FIELD_CWD,         FIELD_ENV,          FIELD_TIMEOUT_MS,
-                                    FIELD_DURABLE,     FIELD_INPUT_SCHEMA, FIELD_OUTPUT_SCHEMA};
+    "name",        "title",    "description", "icons",       "input_schema", "output_schema",
+    "annotations", "_meta",    "command",     "cwd",         "env",          "timeout_ms",
+    "durable",     "envelope", "inputSchema", "outputSchema"};
+static const FieldId field_ids[] = {
+    FIELD_NAME,         FIELD_TITLE,         FIELD_DESCRIPTION,  FIELD_ICONS,
+    FIELD_INPUT_SCHEMA, FIELD_OUTPUT_SCHEMA, FIELD_ANNOTATIONS,  FIELD_META,
+    FIELD_COMMAND,      FIELD_CWD,           FIELD_ENV,          FIELD_TIMEOUT_MS,
+    FIELD_DURABLE,      FIELD_ENVELOPE,      FIELD_INPUT_SCHEMA, FIELD_OUTPUT_SCHEMA};
 
 /* How each is spelt in the description; NULL if it is not part of it. */
 static const char *const description_names[N_FIELDS] = {
@@ -63,7 +64,7 @@ static const JsonKind field_kinds[N_FIELDS] = {
     [FIELD_ANNOTATIONS] = JSON_OBJECT,  [FIELD_META] = JSON_OBJECT,
     [FIELD_COMMAND] = JSON_ARRAY,       [FIELD_CWD] = JSON_STRING,
     [FIELD_ENV] = JSON_OBJECT,          [FIELD_TIMEOUT_MS] = JSON_NUMBER,
-    [FIELD_DURABLE] = JSON_FALSE,
+    [FIELD_DURABLE] = JSON_FALSE,       [FIELD_ENVELOPE] = JSON_FALSE,
 };
 
 /* One tool while it is read. */
@@ -137,7 +138,7 @@ static bool tool_is_foreign(const ToolReader *reader, FieldId id, JsonValue v)
 {
     return reader->file->rules == TOOLS_FILE_SCHEMA &&
            (id == FIELD_COMMAND || id == FIELD_CWD || id == FIELD_ENV || id == FIELD_DURABLE ||
-            json_kind(v) == JSON_NULL);
+            id == FIELD_ENVELOPE || json_kind(v) == JSON_NULL);
 }
 
 /* Sorts the members of one tool into fields. */
@@ -185,7 +186,7 @@ static int tool_check_kinds(const ToolReader *reader, JsonValue object)
         JsonValue v = reader->fields[id];
         bool is_right = v.node == NULL || json_kind(v) == field_kinds[id] ||
                         (id == FIELD_ENV && json_kind(v) == JSON_ARRAY) ||
-                        (id == FIELD_DURABLE && json_kind(v) == JSON_TRUE);
+                        (field_kinds[id] == JSON_FALSE && json_kind(v) == JSON_TRUE);
         char message[DIAG_MESSAGE_SIZE];
 
         if (!is_right) {
@@ -194,10 +195,6 @@ static int tool_check_kinds(const ToolReader *reader, JsonValue object)
                            json_kind_name(field_kinds[id]), json_kind_name(json_kind(v)));
             return tool_blame_field(reader, id, message);
         }
-    }
-    if (reader->fields[FIELD_DURABLE].node != NULL &&
-        json_kind(reader->fields[FIELD_DURABLE]) == JSON_TRUE) {
-        return tool_blame_field(reader, FIELD_DURABLE, "there is no durable queue yet");
     }
     return 0;
 }
@@ -300,6 +297,11 @@ static int tool_read_rest(const ToolReader *reader)
     return r;
 }
 
+static bool tool_says(const ToolReader *reader, FieldId id)
+{
+    return reader->fields[id].node != NULL && json_kind(reader->fields[id]) == JSON_TRUE;
+}
+
 /* The description in the canonical order; the values byte for byte but for white space. */
 static int tool_describe(const ToolReader *reader)
 {
@@ -314,6 +316,11 @@ static int tool_describe(const ToolReader *reader)
         if (description_names[id] != NULL && reader->fields[id].node != NULL) {
             json_write_key(&w, span_from_str(description_names[id]));
             json_write_value(&w, reader->fields[id]);
+        }
+        /* Between annotations and _meta, as the protocol has it: whoever asks may have a task. */
+        if (id == FIELD_ANNOTATIONS && tool_says(reader, FIELD_DURABLE)) {
+            json_write_key(&w, SPAN("execution"));
+            json_write_raw(&w, SPAN("{\"taskSupport\":\"optional\"}"));
         }
     }
     json_write_end_object(&w);
@@ -364,5 +371,7 @@ int tools_file_read_tool(ToolsFile *file, size_t index, const char *folder, Json
         r = steps[i](&reader);
     }
     reader.tool->has_output_schema = reader.fields[FIELD_OUTPUT_SCHEMA].node != NULL;
+    reader.tool->is_durable = tool_says(&reader, FIELD_DURABLE);
+    reader.tool->is_command = tool_says(&reader, FIELD_ENVELOPE);
     return r;
 }

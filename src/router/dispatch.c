@@ -6,14 +6,41 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "router/command.h"
 #include "router/cursor.h"
 #include "router/router_impl.h"
+
+/* Now, as a task, or not at all: what the asker takes and what the tool wants. */
+static void router_start_when(Router *router, Call *call, RouterEntry *entry)
+{
+    RouterLater later = entry->kind == ROUTER_TOOL ? entry->later : ROUTER_LATER_NEVER;
+
+    if (call->later == CALL_LATER_IS_TASK) {
+        router_start(router, call, entry);
+    } else if (call->later == CALL_LATER_ALWAYS &&
+               (later == ROUTER_LATER_NEVER || router->later == NULL)) {
+        router_end_error(call, CALL_ERROR_NEVER_LATER);
+    } else if (later == ROUTER_LATER_NEVER) {
+        router_start(router, call, entry);
+    } else if (call->later != CALL_LATER_NEVER && router->later != NULL) {
+        if (later == ROUTER_LATER_ASKED && call->inputs.node == NULL) {
+            router_start(router, call, entry);
+        } else {
+            router_start_later(router, call, entry);
+        }
+    } else if (later != ROUTER_LATER_MAY) {
+        router_end_error(call,
+                         router->later == NULL ? CALL_ERROR_UNAVAILABLE : CALL_ERROR_NEEDS_LATER);
+    } else {
+        router_start(router, call, entry);
+    }
+}
 
 /* Starts what was found, if a check of its arguments (r, faults) lets it. */
 static void router_start_checked(Router *router, Call *call, RouterEntry *entry, int r)
 {
     if (r == 0) {
-        router_start(router, call, entry);
+        router_start_when(router, call, entry);
     } else if (r == FAULTS_E_FOUND) {
         CallResult bad = router_faults_result(&router->faults, CALL_ERROR_INVALID_ARGUMENTS);
 
@@ -38,7 +65,9 @@ static RouterEntry *router_find_tool(Router *router, Span name)
 static void router_dispatch_tool(Router *router, Call *call)
 {
     RouterEntry *entry = router_find_tool(router, call->target);
+    JsonValue meta = call->meta;
 
+    call->meta = JSON_VALUE_NULL; /* was borrowed until now */
     if (entry == NULL) {
         router_end_naming(router, call, CALL_ERROR_UNKNOWN_TOOL, call->target);
         return;
@@ -51,6 +80,10 @@ static void router_dispatch_tool(Router *router, Call *call)
             router_end_error(call, CALL_ERROR_INTERNAL);
             return;
         }
+    }
+    if (meta.node != NULL && entry->is_command && router_command_join(call, meta) != 0) {
+        router_end_error(call, CALL_ERROR_INTERNAL);
+        return;
     }
     router_start_checked(router, call, entry,
                          router_faults_tool(&router->faults, entry->input,
@@ -275,6 +308,15 @@ static void router_dispatch_list(Router *router, Call *call, RouterKind kind)
     router_end(call, &page);
 }
 
+static void router_dispatch_task(Router *router, Call *call)
+{
+    if (router->later != NULL) {
+        router_start_later(router, call, NULL);
+    } else {
+        router_end_naming(router, call, CALL_ERROR_UNKNOWN_TASK, call->target);
+    }
+}
+
 /* Takes a place in the quota, or ends the call. */
 static bool router_admit(Router *router, RouterQuota *quota, Call *call)
 {
@@ -341,6 +383,13 @@ void router_dispatch(Router *router, RouterQuota *quota, Call *call)
     case CALL_SUBSCRIBE:
         router_dispatch_subscribe(router, call);
         return;
+    case CALL_TASK_GET:
+    case CALL_TASK_RESULT:
+    case CALL_TASK_UPDATE:
+    case CALL_TASK_CANCEL:
+    case CALL_LIST_TASKS:
+        router_dispatch_task(router, call);
+        return;
     case CALL_N_VERBS:
         break;
     }
@@ -358,6 +407,41 @@ Span router_tool_description(Router *router, Span name)
     r = router_entry_describe(entry, &router->scratch);
     arena_reset(&router->scratch, 0);
     return r == 0 ? json_span(router_entry_description(entry)) : SPAN_NULL;
+}
+
+bool router_tool_is_command(const Router *router, Span name)
+{
+    const RouterEntry *entry = map_get(&router->tables[ROUTER_TOOL].by_key, name);
+
+    return entry != NULL && entry->is_command;
+}
+
+const char *router_tool_provider(const Router *router, Span name)
+{
+    const RouterEntry *entry = map_get(&router->tables[ROUTER_TOOL].by_key, name);
+
+    return entry != NULL ? entry->provider->name : NULL;
+}
+
+int64_t router_tool_timeout_ms(const Router *router, Span name)
+{
+    const RouterEntry *entry = map_get(&router->tables[ROUTER_TOOL].by_key, name);
+
+    return entry != NULL ? entry->timeout_ms : 0;
+}
+
+Span router_tool_name_at(const Router *router, size_t i)
+{
+    return router_entry_key(router->tables[ROUTER_TOOL].entries[i]);
+}
+
+JsonValue router_tool_at(Router *router, size_t i)
+{
+    RouterEntry *entry = router->tables[ROUTER_TOOL].entries[i];
+    int r = router_entry_describe(entry, &router->scratch);
+
+    arena_reset(&router->scratch, 0);
+    return r == 0 ? router_entry_description(entry) : JSON_VALUE_NULL;
 }
 
 JsonValue router_call_description(const Call *call)

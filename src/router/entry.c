@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "router/entry_check.h"
+#include "router/entry_command.h"
 #include "json/writer.h"
 
 /* A description. Lists are sent whole, and a message of ours may have 10 MiB. */
@@ -183,21 +184,31 @@ static int entry_compile_prompt(RouterEntry *entry, Arena *scratch, Diag *reterr
     return r;
 }
 
+static int entry_write_json(const RouterEntry *entry, JsonValue given, Bytes *out)
+{
+    JsonWriter w;
+
+    if (entry->is_command) {
+        return router_command_describe(given, entry->is_guarded, entry->can_undo, out);
+    }
+    json_writer_init(&w, out, JSON_STYLE_COMPACT);
+    json_write_value(&w, given);
+    return json_writer_finish(&w);
+}
+
 /* The description without white space, and its index, each in a block of the right size: there may
  * be thousands of them, and they stay. */
 static int entry_take_json(RouterEntry *entry, JsonValue given, Arena *scratch)
 {
     CLEANUP(bytes_deinit) Bytes compact = BYTES_NULL;
-    JsonWriter w;
     JsonDoc doc;
     int r;
 
-    bytes_init(&compact, ENTRY_DESCRIPTION_BYTES);
-    json_writer_init(&w, &compact, JSON_STYLE_COMPACT);
-    json_write_value(&w, given);
-    r = json_writer_finish(&w);
+    /* Compact is never longer than given, and what a command has besides is ours, and short. */
+    bytes_init(&compact, 2 * ENTRY_DESCRIPTION_BYTES);
+    r = entry_write_json(entry, given, &compact);
     if (r != 0) {
-        return err_fold(r); /* compact is never longer than given */
+        return err_fold(r);
     }
     r = json_parse(&doc, scratch, compact.data, compact.n, NULL, NULL);
     if (r != 0) {
@@ -279,6 +290,10 @@ int router_entry_new(RouterEntry **ret, const RouterSpec *spec, Arena *scratch, 
         .describe = spec->describe,
         .release = spec->release,
         .timeout_ms = spec->timeout_ms,
+        .later = spec->later,
+        .is_command = spec->kind == ROUTER_TOOL && spec->is_command,
+        .is_guarded = spec->is_guarded,
+        .can_undo = spec->can_undo,
         .completes = spec->completes,
         .prefix = spec->prefix,
         .n_refs = 1,

@@ -20,6 +20,10 @@ struct RouterEntry {
     int (*describe)(void *context, Span name, Bytes *out); /* or NULL */
     void (*release)(void *context);
     int64_t timeout_ms;
+    RouterLater later;
+    bool is_command;
+    bool is_guarded;
+    bool can_undo;
     bool completes;
     Span prefix;
 

@@ -10,6 +10,9 @@
 #include "router/jwt_keys.h"
 #include "json/json.h"
 
+/* The last second of the year 9999. */
+#define JWT_LAST_S 253402300799.0
+
 static const char *const fault_texts[JWT_N_FAULTS] = {
     [JWT_FAULT_NONE] = "",
     [JWT_FAULT_LENGTH] = "The access token is too long",
@@ -280,7 +283,19 @@ static int jwt_read_time(const Jwt *jwt, Span name, double *ret, bool *ret_found
     return 0;
 }
 
-static int jwt_check_times(const Jwt *jwt, int64_t now_s)
+/* Is later than now; what no clock will ever say is for ever. */
+static int64_t jwt_end(double time)
+{
+    int64_t end_s;
+
+    if (time >= JWT_LAST_S) {
+        return INT64_MAX;
+    }
+    end_s = (int64_t)time;
+    return end_s + (time > (double)end_s ? 1 : 0) + LIMIT_JWT_LEEWAY_S;
+}
+
+static int jwt_check_times(const Jwt *jwt, int64_t now_s, int64_t *ret_end_s)
 {
     static const Span begins[] = {SPAN_INIT("nbf"), SPAN_INIT("iat")};
     double now = (double)now_s;
@@ -297,6 +312,7 @@ static int jwt_check_times(const Jwt *jwt, int64_t now_s)
     if (now >= time + LIMIT_JWT_LEEWAY_S) {
         return jwt_refuse(jwt, JWT_FAULT_EXPIRED);
     }
+    *ret_end_s = jwt_end(time);
     for (size_t i = 0; i < TW_ARRAY_SIZE(begins); i++) {
         r = jwt_read_time(jwt, begins[i], &time, &found);
         if (r != 0) {
@@ -364,7 +380,7 @@ static int jwt_check_parts(Jwt *jwt, Span token, const JwtTerms *terms, int64_t 
     r = r != 0 ? r : jwt_read_header(jwt);
     r = r != 0 ? r : jwt_verify(jwt, terms);
     r = r != 0 ? r : jwt_check_audience(jwt, terms->audience);
-    r = r != 0 ? r : jwt_check_times(jwt, now_s);
+    r = r != 0 ? r : jwt_check_times(jwt, now_s, &ret->end_s);
     r = r != 0 ? r
                : jwt_read_string(jwt, jwt->claims, SPAN("sub"), JWT_FAULT_CLAIMS, &ret->subject);
     if (r == 0 && ret->subject.n == 0) {

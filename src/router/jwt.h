@@ -78,6 +78,7 @@ typedef struct JwtClaims {
     size_t issuer; /* its place among the issuers */
     Span subject;  /* not empty */
     Span scopes;   /* with one blank between them; may be empty */
+    int64_t end_s; /* until then it is believed, of the wall clock */
 } JwtClaims;
 
 /* Room in the arena for any token. */

@@ -15,6 +15,7 @@
 #include <assert.h>
 #include <inttypes.h>
 
+#include "router/command.h"
 #include "router/router_impl.h"
 
 static void router_call_finish(Call *call, const CallResult *result);
@@ -78,6 +79,7 @@ static RouterEntry *router_leave(Call *call, const CallResult *result)
     } else if (call->provider != NULL) {
         router_unlink(call->router, call);
     }
+    router_command_forget(call, result);
     call->running = false;
     call->entry = NULL;
     call->quota = NULL;
@@ -92,12 +94,21 @@ static RouterEntry *router_leave(Call *call, const CallResult *result)
 }
 
 /* The call's memory is the door's as soon as its finish is called. */
-void router_end(Call *call, const CallResult *result)
+void router_end_plain(Call *call, const CallResult *result)
 {
     RouterEntry *entry = router_leave(call, result);
 
     call->door->finish(call, result);
     (void)router_entry_unref(entry);
+}
+
+void router_end(Call *call, const CallResult *result)
+{
+    if (router_command_answers(call, result)) {
+        router_command_end(call, result);
+    } else {
+        router_end_plain(call, result);
+    }
 }
 
 void router_end_error(Call *call, CallError error)
@@ -129,7 +140,9 @@ void router_end_worded(Call *call, const CallProvider *provider, void *context,
 {
     CallResult worded;
 
-    if (provider->word != NULL && provider->word(context, error, &worded)) {
+    /* A command's answer has the same words whoever runs it. */
+    if (provider->word != NULL && !router_command_is(call) &&
+        provider->word(context, error, &worded)) {
         router_end(call, &worded);
     } else {
         router_end(call, error);
@@ -149,16 +162,18 @@ static void router_stop(Call *call)
 }
 
 /* What a provider may answer to each verb. */
-static bool router_is_answer(CallVerb verb, CallResultKind kind)
+static bool router_is_answer(CallVerb verb, CallResultKind kind, bool is_later)
 {
     static const CallResultKind kinds[CALL_N_VERBS] = {
-        [CALL_TOOL] = CALL_RESULT_TOOL,
-        [CALL_READ] = CALL_RESULT_RESOURCE,
-        [CALL_PROMPT] = CALL_RESULT_PROMPT,
-        [CALL_COMPLETE] = CALL_RESULT_COMPLETION,
+        [CALL_TOOL] = CALL_RESULT_TOOL,         [CALL_READ] = CALL_RESULT_RESOURCE,
+        [CALL_PROMPT] = CALL_RESULT_PROMPT,     [CALL_COMPLETE] = CALL_RESULT_COMPLETION,
+        [CALL_TASK_GET] = CALL_RESULT_TASK,     [CALL_TASK_RESULT] = CALL_RESULT_TOOL,
+        [CALL_TASK_UPDATE] = CALL_RESULT_EMPTY, [CALL_TASK_CANCEL] = CALL_RESULT_TASK,
+        [CALL_LIST_TASKS] = CALL_RESULT_TASKS,
     };
 
-    return kind == kinds[verb] || kind == CALL_RESULT_ERROR || kind == CALL_RESULT_ASK;
+    return kind == kinds[verb] || kind == CALL_RESULT_ERROR || kind == CALL_RESULT_ASK ||
+           (is_later && verb == CALL_TOOL && kind == CALL_RESULT_TASK);
 }
 
 static void router_call_finish(Call *call, const CallResult *result)
@@ -171,11 +186,19 @@ static void router_call_finish(Call *call, const CallResult *result)
     if (!call->running) {
         return;
     }
-    if (!router_is_answer(call->verb, result->kind)) {
+    if (!router_is_answer(call->verb, result->kind, call->provider == router->later)) {
         router_end_error(call, CALL_ERROR_BAD_RESULT);
         return;
     }
-    if (result->kind == CALL_RESULT_TOOL && entry->output != NULL && !result->is_error) {
+    if (router_command_answers(call, result)) {
+        router_command_finish(call, result);
+        return;
+    }
+    if (result->kind == CALL_RESULT_ASK) {
+        router_command_asks(call);
+    }
+    if (result->kind == CALL_RESULT_TOOL && entry != NULL && entry->output != NULL &&
+        !result->is_error) {
         r = router_faults_structured(&router->faults, entry->output, result->structured);
     }
     if (r == 0) {
@@ -205,17 +228,12 @@ static void router_call_progress(Call *call, const CallProgress *progress)
     }
 }
 
-/* Hands the call to the entry's provider. */
-void router_start(Router *router, Call *call, RouterEntry *entry)
+/* Starts the call at its provider, which has that long. */
+static void router_begin(Router *router, Call *call, int64_t granted_ms)
 {
     bool finished = false;
 
-    call->entry = router_entry_ref(entry);
-    call->provider = entry->provider;
-    call->provider_context = entry->context;
-    call->granted_ms = call->timeout_ms != 0    ? call->timeout_ms
-                       : entry->timeout_ms != 0 ? entry->timeout_ms
-                                                : router->call_timeout_ms;
+    call->granted_ms = granted_ms;
     if (call->granted_ms < 0 || call->granted_ms > router->call_timeout_max_ms) {
         call->granted_ms = router->call_timeout_max_ms;
     }
@@ -228,10 +246,63 @@ void router_start(Router *router, Call *call, RouterEntry *entry)
     }
     call->ret_finished = NULL;
     router_link(router, call);
+    if (call->command != NULL) {
+        call->took_arguments = false; /* the desk wants to see them again */
+    }
     if (call_keep_arguments(call) != 0) {
         router_stop(call);
         router_end_error(call, CALL_ERROR_INTERNAL);
     }
+}
+
+void router_start(Router *router, Call *call, RouterEntry *entry)
+{
+    call->entry = router_entry_ref(entry);
+    if (entry->is_command && !router_command_begin(router, call)) {
+        return;
+    }
+    call->provider = entry->provider;
+    call->provider_context = entry->context;
+    router_begin(router, call,
+                 call->timeout_ms != 0    ? call->timeout_ms
+                 : entry->timeout_ms != 0 ? entry->timeout_ms
+                                          : router->call_timeout_ms);
+}
+
+/* A result is waited for as long as there may be one; everything else is soon said. */
+void router_start_later(Router *router, Call *call, RouterEntry *entry)
+{
+    call->entry = entry != NULL ? router_entry_ref(entry) : NULL;
+    call->provider = router->later;
+    call->provider_context = router->later_context;
+    router_begin(router, call,
+                 call->verb == CALL_TASK_RESULT ? router->call_timeout_max_ms
+                                                : router->call_timeout_ms);
+}
+
+void router_set_later(Router *router, const CallProvider *provider, void *context)
+{
+    router->later = provider;
+    router->later_context = context;
+}
+
+bool router_has_later(const Router *router)
+{
+    return router->later != NULL;
+}
+
+RouterLater router_call_later(const Call *call)
+{
+    const RouterEntry *entry = call->entry;
+
+    return entry != NULL ? entry->later : ROUTER_LATER_NEVER;
+}
+
+int64_t router_call_timeout_ms(const Call *call)
+{
+    const RouterEntry *entry = call->entry;
+
+    return entry != NULL ? entry->timeout_ms : 0;
 }
 
 void router_cancel(Router *router, Call *call)
@@ -295,6 +366,20 @@ int64_t router_now(Router *router)
         }
     }
     return router->now_ms;
+}
+
+void router_set_stopwatch(Router *router, int64_t (*now_us)(void *context),
+                          int64_t (*wall_ms)(void *context), void *context)
+{
+    router->stopwatch = now_us;
+    router->wall_ms = wall_ms;
+    router->stopwatch_context = context;
+}
+
+int64_t router_now_us(Router *router)
+{
+    return router->stopwatch != NULL ? router->stopwatch(router->stopwatch_context)
+                                     : router_now(router) * 1000;
 }
 
 void router_advance(Router *router, int64_t now_ms)

@@ -12,6 +12,9 @@
 /* A message that names what a peer sent (a tool's name, a URI); longer ones are said without. */
 #define ROUTER_WORDS_BYTES 4096
 
+/* Serial numbers of a rank: more than any process adds. */
+#define ROUTER_RANK_SHIFT 48
+
 /* A time that can be added to the clock. */
 static int64_t router_time(int64_t ms)
 {
@@ -41,6 +44,7 @@ int router_new(Router **ret, const RouterLimits *limits, HashSeed seed)
     *router = (Router){
         .seed = seed,
         .next_deadline_ms = INT64_MAX,
+        .rank = ROUTER_RANK_LAST,
     };
     router_set_times(router, limits);
     for (size_t kind = 0; kind < ROUTER_N_KINDS; kind++) {
@@ -137,6 +141,19 @@ void router_resource_updated(Router *router, Span uri)
     }
 }
 
+void router_task_changed(Router *router, const CallTask *task, Span owner)
+{
+    router->listener_walk = router->listeners;
+    while (router->listener_walk != NULL) {
+        RouterListener *listener = router->listener_walk;
+
+        router->listener_walk = listener->next;
+        if (listener->task != NULL) {
+            listener->task(listener, task, owner);
+        }
+    }
+}
+
 void router_listen(Router *router, RouterListener *listener)
 {
     listener->prev = NULL;
@@ -192,6 +209,7 @@ static int table_reserve(RouterTable *table)
 static int table_add(RouterTable *table, RouterEntry *entry)
 {
     int r = table_reserve(table);
+    size_t i;
 
     if (r != 0) {
         return err_pass(r);
@@ -206,11 +224,22 @@ static int table_add(RouterTable *table, RouterEntry *entry)
     if (r != 0) {
         return err_fold(r);
     }
-    table->entries[table->n] = entry;
-    table->descriptions[table->n] = router_entry_description(entry);
+    /* Nearly always it is the last. */
+    for (i = table->n; i > 0 && table->entries[i - 1]->serial > entry->serial; i--) {
+    }
+    memmove(table->entries + i + 1, table->entries + i, (table->n - i) * sizeof(RouterEntry *));
+    memmove(table->descriptions + i + 1, table->descriptions + i,
+            (table->n - i) * sizeof(*table->descriptions));
+    table->entries[i] = entry;
+    table->descriptions[i] = router_entry_description(entry);
     table->n_later += entry->text == NULL;
     table->n++;
     return 0;
+}
+
+void router_set_rank(Router *router, unsigned rank)
+{
+    router->rank = rank;
 }
 
 int router_add(Router *router, const RouterSpec *spec, Diag *reterr_diag)
@@ -228,7 +257,8 @@ int router_add(Router *router, const RouterSpec *spec, Diag *reterr_diag)
     if (r != 0) {
         return r;
     }
-    entry->serial = router->last_serial + 1;
+    /* So the entries are in the order of their serial numbers, by which cursors find them. */
+    entry->serial = (uint64_t)router->rank << ROUTER_RANK_SHIFT | (router->last_serial + 1);
     r = table_add(table, entry);
     if (r != 0) {
         if (r == ROUTER_E_EXISTS) {
@@ -239,6 +269,7 @@ int router_add(Router *router, const RouterSpec *spec, Diag *reterr_diag)
     }
     router->last_serial++;
     router->n_completing += entry->completes;
+    router->n_commands += entry->is_command;
     router_changed(router, spec->kind);
     return 0;
 }
@@ -262,6 +293,7 @@ int router_remove(Router *router, RouterKind kind, Span key)
     memmove(table->descriptions + i, table->descriptions + i + 1,
             (table->n - i) * sizeof(*table->descriptions));
     router->n_completing -= entry->completes;
+    router->n_commands -= entry->is_command;
     /* key may point into the entry, and a listener must find it gone. */
     (void)router_entry_unref(entry);
     router_changed(router, kind);
@@ -272,19 +304,23 @@ void router_set_filler(Router *router, void (*fn)(void *context), void *context)
 {
     router->filler = fn;
     router->filler_context = context;
+    router->filler_rank = router->rank;
 }
 
 void router_fill(Router *router)
 {
     void (*fn)(void *context) = router->filler;
     unsigned changed = router->changed;
+    unsigned rank = router->rank;
 
     if (fn == NULL) {
         return;
     }
     router->filler = NULL;
     router_batch_begin(router);
+    router->rank = router->filler_rank;
     fn(router->filler_context);
+    router->rank = rank;
     router->changed = changed;
     router_batch_end(router);
 }

@@ -1,7 +1,8 @@
 /* router/router.h: what there is to call, and the way of a call to the one who has it.
  *
- * The registry holds tools, resources, resource templates and prompts in the order in which they
- * were added. Each is described by one JSON object in the form of the newest MCP revision
+ * The registry holds tools, resources, resource templates and prompts by rank, and those of a rank
+ * in the order in which they were added. Each is described by one JSON object in the form of the
+ * newest MCP revision
  * (`{"name","title","description","icons","inputSchema","outputSchema","annotations","_meta"}`),
  * kept without white space and otherwise byte for byte; a door leaves out what its revision does
  * not know.
@@ -19,6 +20,7 @@
 #include "base/span.h"
 #include "call/call.h"
 #include "router/quota.h"
+#include "router/safety/safety.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,6 +44,16 @@ typedef enum RouterKind {
 typedef struct Router Router;
 typedef struct RouterEntry RouterEntry;
 
+/* Does a tool run as a task (CallLater)? */
+typedef enum RouterLater {
+    ROUTER_LATER_NEVER,
+    ROUTER_LATER_MAY,    /* for those who take one */
+    ROUTER_LATER_ALWAYS, /* only */
+    /* Only, but it asks before there is a task: the call runs until it has asked, and is a task
+     * when it comes again with the answers. */
+    ROUTER_LATER_ASKED
+} RouterLater;
+
 /* One thing to be called. Copied by router_add. What the description must have:
  *
  *     tool        name (1 to 128 letters, digits, _ . / -), inputSchema of type "object"
@@ -61,6 +73,14 @@ typedef struct RouterSpec {
     const CallProvider *provider;
     void *context;                  /* for the provider; borrowed until the entry is released */
     int64_t timeout_ms;             /* 0: the router's default */
+    RouterLater later;              /* tool; the description says so, too (execution.taskSupport) */
+    bool is_command;                /* tool: answers with the standard envelope (call/envelope.h),
+                                       and passes the desk first; its output schema is merged */
+    bool is_guarded;                /* of a command: whoever executes it has a desk of its own, so
+                                       that ours only fills in the times */
+    bool can_undo;                  /* of a command: its provider looks at the plan, undoes what it
+                                       did where that says so (is_dry_run, needs_rollback) and sets
+                                       is_undone; without it there is no dry run of what writes */
     bool completes;                 /* prompt, template: the provider also answers CALL_COMPLETE */
     Span prefix;                    /* template: URIs that begin so and that nothing has are read
                                        here, too, so that its provider says what is wrong with
@@ -68,13 +88,15 @@ typedef struct RouterSpec {
     void (*release)(void *context); /* may be NULL; called when no call uses the entry any more */
 } RouterSpec;
 
-/* Told about changes. May leave while it is told; does not change the registry then. Either
+/* Told about changes. May leave while it is told; does not change the registry then. Each
  * function may be NULL. */
 typedef struct RouterListener RouterListener;
 struct RouterListener {
     void (*changed)(RouterListener *listener,
                     RouterKind kind); /* a list changed; also for several at once */
     void (*updated)(RouterListener *listener, Span uri); /* a resource's content changed */
+    /* A task has come to another status; owner: whose it is, empty: everybody's. */
+    void (*task)(RouterListener *listener, const CallTask *task, Span owner);
     RouterListener *next;
     RouterListener *prev;
 };
@@ -101,6 +123,12 @@ void router_set_clock(Router *router, int64_t (*now_ms)(void *context), void *co
  * deadline, after a call has ended or reported progress: calling router_advance then does no harm.
  */
 int64_t router_next_deadline(const Router *router);
+
+/* Where what is added from now on stands in the lists: behind all of a lesser rank. So a source
+ * that is replaced has its old place again. At first, and for those who come and go, it is the
+ * last. */
+#define ROUTER_RANK_LAST 255u
+void router_set_rank(Router *router, unsigned rank);
 
 /* 0, -ENOMEM, ROUTER_E_EXISTS, ROUTER_E_FULL, ROUTER_E_MALFORMED (the Diag's field says where).
  * Listeners are told. On failure release is not called: the context is still the caller's. */
@@ -129,6 +157,21 @@ bool router_has_tool(const Router *router, Span name);
 /* Tells every listener that a resource's content changed. */
 void router_resource_updated(Router *router, Span uri);
 
+/* Tells every listener how a task stands; borrows it until return. */
+void router_task_changed(Router *router, const CallTask *task, Span owner);
+
+/* Who takes calls whose answer comes later: those of tools that run as tasks, from askers that take
+ * one (it ends them with CALL_RESULT_TASK as soon as the task cannot be lost), and what is asked
+ * about tasks (CALL_TASK_*, CALL_LIST_TASKS). A task's work comes back as a call of its own, with
+ * CALL_LATER_IS_TASK. Without one there are no tasks, and tools that may run as one just run.
+ * Borrowed until it is replaced; provider NULL: nobody, as at the start. */
+void router_set_later(Router *router, const CallProvider *provider, void *context);
+bool router_has_later(const Router *router);
+
+/* How the tool of a running call may run; for the one who takes them. */
+RouterLater router_call_later(const Call *call);
+int64_t router_call_timeout_ms(const Call *call); /* of its tool; 0: the router's default */
+
 void router_listen(Router *router, RouterListener *listener);
 void router_unlisten(Router *router, RouterListener *listener);
 
@@ -147,6 +190,42 @@ void router_cancel(Router *router, Call *call);
  * none. */
 JsonValue router_call_description(const Call *call);
 bool router_call_variable(const Call *call, Span name, Span *ret);
+
+/* Where commands are checked before they start (router/safety/safety.h). Borrowed; NULL: commands
+ * run unchecked, and have their envelope all the same. Commands find what was decided about them,
+ * while they run: NULL for what is no command. */
+void router_set_desk(Router *router, SafetyDesk *desk);
+SafetyPlan *router_call_plan(const Call *call);
+
+/* Adds the command get_context, also as help.get_context: the document in front as the router's
+ * desk knows it, and its token. The router must have its desk. 0, -ENOMEM, ROUTER_E_EXISTS,
+ * ROUTER_E_FULL. */
+int router_add_get_context(Router *router, Diag *reterr_diag);
+
+/* Finer clocks for the times of commands: microseconds that never go back, and milliseconds since
+ * 1970. Without them the times are those of router_set_clock, and 0. Borrows context. */
+void router_set_stopwatch(Router *router, int64_t (*now_us)(void *context),
+                          int64_t (*wall_ms)(void *context), void *context);
+
+/* The i-th tool, i less than router_count: its name, and its description (node NULL: no memory to
+ * make it). Borrowed until it is removed. */
+Span router_tool_name_at(const Router *router, size_t i);
+JsonValue router_tool_at(Router *router, size_t i);
+
+/* Is that tool a command (RouterSpec.is_command)? For those who pass its description on. */
+bool router_tool_is_command(const Router *router, Span name);
+
+/* The sort of a tool's provider ("exec"), NULL if there is no such tool; and the tool's own time
+ * (0: it has none, or there is no such tool). For those who begin a call that nobody waits for. */
+const char *router_tool_provider(const Router *router, Span name);
+int64_t router_tool_timeout_ms(const Router *router, Span name);
+
+/* The params of a request as they are kept until it is carried out: with the context token that it
+ * expects beside them (safety/expected.h), for commands and for what is no tool of ours; other
+ * tools do not know it. params, beside: objects, or node NULL. *ret: JSON, borrowed or in the
+ * arena. 0, -ENOMEM. */
+int router_command_params(const Router *router, Span method, JsonValue params, JsonValue beside,
+                          Arena *arena, Span *ret);
 
 /* The description of a tool, JSON; borrowed until the tool is removed. Empty if there is none, or
  * no memory to make it. */

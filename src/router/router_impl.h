@@ -1,5 +1,5 @@
-/* router/router_impl.h: what router.c (the registry), dispatch.c (the way of a call) and life.c
- * (its start and end) share. */
+/* router/router_impl.h: what router.c (the registry), dispatch.c (the way of a call), life.c
+ * (its start and end) and command.c (what commands have besides) share. */
 #pragma once
 
 #include "base/arena.h"
@@ -27,7 +27,9 @@ struct Router {
     RouterTable tables[ROUTER_N_KINDS];
     RouterEntry *recent_tool; /* the one called last, while it is in the table */
     uint64_t last_serial;
+    unsigned rank; /* of what is added */
     size_t n_completing;
+    size_t n_commands;
     size_t page_size;
     HashSeed seed;
     int64_t call_timeout_ms;
@@ -42,8 +44,11 @@ struct Router {
     unsigned n_batches;            /* open ones */
     unsigned changed;              /* 1 << kind, while one is open */
     const RouterWatch *watch;      /* or NULL */
+    const CallProvider *later;     /* who takes tasks; or NULL */
+    void *later_context;
     void (*filler)(void *context);
     void *filler_context;
+    unsigned filler_rank;
 
     /* Calls whose provider did not answer at once. */
     Call *first;
@@ -52,20 +57,29 @@ struct Router {
     int64_t now_ms; /* read it through router_now */
     int64_t (*clock)(void *context);
     void *clock_context;
+    int64_t (*stopwatch)(void *context); /* microseconds; or NULL */
+    int64_t (*wall_ms)(void *context);   /* or NULL */
+    void *stopwatch_context;
+    SafetyDesk *desk;         /* or NULL */
     int64_t next_deadline_ms; /* no later than the earliest of them */
 };
 
 /* The time, as of now. */
 int64_t router_now(Router *router);
+int64_t router_now_us(Router *router);
 
 /* What a call that the router has sees of it. */
 extern const CallHost router_host;
 
-/* Hands an admitted call to the entry's provider. */
+/* Hands an admitted call to the entry's provider, or to the one who takes tasks; there entry may be
+ * NULL. */
 void router_start(Router *router, Call *call, RouterEntry *entry);
+void router_start_later(Router *router, Call *call, RouterEntry *entry);
 
-/* End an admitted call; with an error; with an error and what the peer named. */
+/* End an admitted call; as the result is, though it be a command's; with an error; with an error
+ * and what the peer named. */
 void router_end(Call *call, const CallResult *result);
+void router_end_plain(Call *call, const CallResult *result);
 void router_end_error(Call *call, CallError error);
 void router_end_naming(Router *router, Call *call, CallError error, Span name);
 

@@ -22,7 +22,12 @@ int fixture_add_slow_tools(Fixture *fixture);
 int fixture_add_asking(Fixture *fixture);
 int fixture_add_resources(Fixture *fixture);
 int fixture_add_prompts(Fixture *fixture);
+int fixture_add_tasks(Fixture *fixture);
 
 /* Adds tools that have no input schema of their own, or one, and no description of their own; user
  * is the fixture. */
 int fixture_add_all(Fixture *fixture, const TwTool *tools, size_t n);
+
+/* Goes on with the call on another thread, where it may wait. */
+void fixture_work(TwCall *call, void (*run)(TwCall *call));
+void fixture_wait_ms(long ms);

@@ -21,7 +21,7 @@ static int fixture_fill(Fixture *fixture)
 {
     static int (*const parts[])(Fixture *) = {
         fixture_add_tools,     fixture_add_slow_tools, fixture_add_asking,
-        fixture_add_resources, fixture_add_prompts,
+        fixture_add_resources, fixture_add_prompts,    fixture_add_tasks,
     };
     int r = TW_OK;
 

@@ -15,7 +15,7 @@ typedef struct Work {
     void (*run)(TwCall *call);
 } Work;
 
-static void wait_ms(long ms)
+void fixture_wait_ms(long ms)
 {
     const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
 
@@ -32,8 +32,7 @@ static void *work_run(void *argument)
     return NULL;
 }
 
-/* Goes on with the call on another thread. */
-static void work_start(TwCall *call, void (*run)(TwCall *call))
+void fixture_work(TwCall *call, void (*run)(TwCall *call))
 {
     Work *work = malloc(sizeof *work);
     pthread_t thread;
@@ -56,9 +55,9 @@ static void work_start(TwCall *call, void (*run)(TwCall *call))
 static void run_logging(TwCall *call)
 {
     tw_call_log(call, TW_LOG_INFO, "Tool execution started");
-    wait_ms(STEP_MS);
+    fixture_wait_ms(STEP_MS);
     tw_call_log(call, TW_LOG_INFO, "Tool processing data");
-    wait_ms(STEP_MS);
+    fixture_wait_ms(STEP_MS);
     tw_call_log(call, TW_LOG_INFO, "Tool execution completed");
     tw_call_text(call, "Tool with logging executed successfully");
 }
@@ -66,9 +65,9 @@ static void run_logging(TwCall *call)
 static void run_progress(TwCall *call)
 {
     tw_call_progress(call, 0, 100, "Completed step 0 of 100");
-    wait_ms(STEP_MS);
+    fixture_wait_ms(STEP_MS);
     tw_call_progress(call, 50, 100, "Completed step 50 of 100");
-    wait_ms(STEP_MS);
+    fixture_wait_ms(STEP_MS);
     tw_call_progress(call, 100, 100, "Completed step 100 of 100");
     tw_call_text(call, "Tool with progress executed successfully");
 }
@@ -76,26 +75,26 @@ static void run_progress(TwCall *call)
 static void run_reconnection(TwCall *call)
 {
     tw_call_detach(call);
-    wait_ms(AWAY_MS);
+    fixture_wait_ms(AWAY_MS);
     tw_call_text(call, "Reconnection test completed successfully");
 }
 
 static void tool_with_logging(TwCall *call, void *user)
 {
     (void)user;
-    work_start(call, run_logging);
+    fixture_work(call, run_logging);
 }
 
 static void tool_with_progress(TwCall *call, void *user)
 {
     (void)user;
-    work_start(call, run_progress);
+    fixture_work(call, run_progress);
 }
 
 static void tool_reconnection(TwCall *call, void *user)
 {
     (void)user;
-    work_start(call, run_reconnection);
+    fixture_work(call, run_reconnection);
 }
 
 int fixture_add_slow_tools(Fixture *fixture)

@@ -218,7 +218,6 @@ for signal in INT TERM HUP; do
 done
 
 # Wrong use.
-expect 2 "toolwire tools: no hub runs: start one with 'toolwire up', or say which server: --server 'COMMAND ARGUMENT...', or --socket PATH" tools --state ./none
 expect 2 'toolwire tools: --server and --socket exclude each other' tools --server x --socket y
 expect 2 "toolwire call: which tool? 'toolwire tools' lists them" call --server x
 expect 2 "toolwire call: --era is 'old'; it can be auto, legacy or modern" call x --server x --era old

@@ -92,19 +92,34 @@ end_front() { # end_front N STATUS WORDS
 }
 fronts=()
 serve="'$toolwire' serve --state state"
-none="no hub runs: start one with 'toolwire up', or say which server: --server 'COMMAND ARGUMENT...', or --socket PATH"
+# complete COMMAND…: it has the toolkit, which the hubs of this test do not have.
+complete() {
+    "$@" </dev/null >out 2>err && grep -q '^generate_template ' out && [ ! -s err ] && ok || wrong "$* is not complete by itself: $(cat out err)"
+}
 gone='toolwire serve: the hub has gone; start again to go on with it, or without'
 
 # Without a hub.
-expect 2 "toolwire tools: $none" "$toolwire" tools
-expect 2 "toolwire call: $none" "$toolwire" call x --state state
+complete "$toolwire" tools
+complete "$toolwire" tools --state state
+expect 1 'toolwire call: unknown tool: x (-32602)' "$toolwire" call x --state state
+# A pipe that nobody reads any more is named as what it is, however much has happened since.
+mkfifo unread
+exec 9<>unread 8>unread
+exec 9<&-
+status=0
+"$toolwire" resources --state state </dev/null >&8 2>err || status=$?
+[ $status = 1 ] && [ "$(cat err)" = 'toolwire: cannot write to standard output: Broken pipe' ] && ok || wrong "without a reader: $status $(cat err)"
+exec 8>&-
+echo '{"tools": "tools.json", "state": "state"}' >toolwire.json
+"$toolwire" call parent </dev/null >out 2>err && [[ $(cat out) =~ ^[0-9]+$ ]] && ok || wrong "without a hub the settings count, too: $(cat out err)"
+rm toolwire.json
 expect 2 'toolwire tools: --state is for a hub, and excludes --server and --socket' "$toolwire" tools --state x --socket y
 "$toolwire" tools --server "$serve" </dev/null 2>/dev/null | grep -q '^generate_template ' && ok || wrong 'serve is not complete without a hub'
 [ -e run/toolwire ] && wrong 'looking for a hub made something' || ok
 
 # With one.
 up --state state --tools tools.json --diagnostics --audit calls --drain-ms 10m --max-request-bytes 32MiB --max-response-bytes 64MiB
-socket=$(echo run/toolwire/hub-*.sock)
+socket=$(echo run/toolwire/hub-????????????????.sock)
 [ "$(stat -c %a "$socket")" = 600 ] && ok || wrong "mode of $socket"
 [[ $said == *"${socket##*/}"* ]] && ok || wrong "the socket is not told: $said"
 expect 0 "$hub" "$toolwire" call parent --state state
@@ -113,8 +128,8 @@ expect 0 "$hub" "$toolwire" call parent --socket "$socket"
 expect 0 "$hub" "$toolwire" call parent --server "$serve"
 ln -s state link
 expect 0 "$hub" "$toolwire" call parent --server "'$toolwire' serve --state $dir/tmp/../link/"
-expect 2 "toolwire tools: $none" "$toolwire" tools --state other
-expect 2 "toolwire tools: $none" "$toolwire" tools
+complete "$toolwire" tools --state other
+complete "$toolwire" tools
 
 # A second one is none.
 status=0
@@ -193,7 +208,7 @@ end_front 1 1 "$gone"
 end_front 2 1 "$gone"
 [ -S "$socket" ] && ok || wrong 'the killed hub left no socket, so nothing is shown by what follows'
 "$toolwire" tools --server "$serve" </dev/null 2>/dev/null | grep -q '^generate_template ' && ok || wrong 'serve took a dead hub for one'
-expect 2 "toolwire tools: $none" "$toolwire" tools --state state
+complete "$toolwire" tools --state state
 
 # In its place comes another one; ended in order it takes its files with it.
 echo '{"state": "state", "tools": "tools.json"}' >one.json
@@ -212,6 +227,43 @@ front 5 --state state
 end_hub TERM 0
 end_front 5 1 "$gone"
 [ -z "$(ls -A run/toolwire)" ] && ok || wrong "left: $(ls -A run/toolwire)"
+
+# What is printed for clients leads to this hub from wherever they start it: beside other settings, with another state
+# folder and another runtime folder.
+printed() { sed 's/.*"claude_code":"claude mcp add toolwire \([^"]*\)".*/\1/' <<<"$said"; }
+elsewhere() { # elsewhere OPTION…: `call parent` of what was printed
+    local line variables
+    line=$(printed)
+    variables=${line%%-- *}
+    # shellcheck disable=SC2086
+    (cd elsewhere && env XDG_RUNTIME_DIR="$dir/elsewhere/run" XDG_STATE_HOME="$dir/elsewhere" ${variables//--env /} \
+        "$toolwire" call parent --server "${line#*-- }" </dev/null 2>&1) || true
+}
+mkdir -p elsewhere
+mkdir -m 700 elsewhere/run
+echo '{"state": "own"}' >elsewhere/toolwire.json
+up --tools tools.json
+[ "$(elsewhere)" = "$hub" ] && ok || wrong "without settings, printed: $(printed), which leads to: $(elsewhere)"
+end_hub TERM 0
+up --config one.json
+[ "$(elsewhere)" = "$hub" ] && ok || wrong "with settings, printed: $(printed), which leads to: $(elsewhere)"
+end_hub TERM 0
+# Under /tmp: no session told where.
+runtime=$XDG_RUNTIME_DIR
+unset XDG_RUNTIME_DIR
+up --tools tools.json
+[ "$(elsewhere)" = "$hub" ] && ok || wrong "under TMPDIR, printed: $(printed), which leads to: $(elsewhere)"
+end_hub TERM 0
+export XDG_RUNTIME_DIR=$runtime
+
+# A front that looks elsewhere finds the hub's pipe instead, and says what it would need.
+echo '{"state": "state", "pipe": "FrontTest"}' >piped.json
+up --config piped.json
+status=0
+XDG_RUNTIME_DIR=$dir/elsewhere/run "$toolwire" serve --config piped.json </dev/null >out 2>err || status=$?
+[ $status = 1 ] && grep -q "process $hub serves" err && grep -q "same --config, --state and XDG_RUNTIME_DIR; it was looked for at $dir/elsewhere/run/toolwire/hub-" err &&
+    ok || wrong "another runtime folder: $status $(cat out err)"
+end_hub TERM 0
 
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

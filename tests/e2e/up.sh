@@ -148,7 +148,7 @@ fi
 has 'the URL is printed' "\"url\":\"http://127.0.0.1:$port/mcp\"" "$line"
 has 'and the pipe' "\"pipe\":\"$work/tmp/CoreFxPipe_UpTest\"" "$line"
 has 'and the settings, from anywhere' "\"config\":\"$work/c.json\"" "$line"
-has 'a front is told of them' "\"args\":[\"serve\",\"--config\",\"$work/c.json\"]" "$line"
+has 'a front is told of them' "\"args\":[\"serve\",\"--config\",\"$work/c.json\",\"--state\"," "$line"
 has 'and how many tools' '"tools":4' "$line"
 has 'and a configuration' "claude mcp add --transport http toolwire http://127.0.0.1:$port/mcp" "$line"
 answer=$(get /healthz)
@@ -280,7 +280,7 @@ ended "$first"
 
 start unix --http "unix:$work/h.sock"
 has 'a socket is printed as it is' "\"address\":\"unix:$work/h.sock\"" "$line"
-has 'clients start a front' "claude mcp add toolwire -- $toolwire serve" "$line"
+has 'clients start a front' " -- $toolwire serve --config none --state " "$line"
 is 'it is for this user only' 'srw-------' "$(stat -c %A h.sock)"
 kill -TERM "$pid"
 ended "$pid"
@@ -343,6 +343,7 @@ settings 127.0.0.1:0 UpSix ''
 start six --diagnostics --no-toolkit
 has 'found settings are named with their folder' "\"config\":\"$work/proj/toolwire.json\"" "$line"
 rm toolwire.json
+until_true said six '/proj/toolwire.json is missing: what was read from it stays in force'
 kill -HUP "$pid"
 until_true said six 'the new settings are not used: .*/proj/toolwire.json: No such file'
 token=

@@ -23,7 +23,19 @@ const RESULTS = {
     'logging/setLevel': 'EmptyResult',
     'resources/subscribe': 'EmptyResult',
     'resources/unsubscribe': 'EmptyResult',
+    'tasks/get': 'GetTaskResult',
+    'tasks/result': 'CallToolResult',
+    'tasks/cancel': 'CancelTaskResult',
+    'tasks/list': 'ListTasksResult',
 };
+
+/** What the result of that method is, by what it says of itself. */
+function resultName(method, result) {
+    if (result.resultType === 'input_required') {
+        return 'InputRequiredResult';
+    }
+    return method === 'tools/call' && result.task !== undefined ? 'CreateTaskResult' : RESULTS[method];
+}
 
 /** Why the schemas cannot be used, or undefined. */
 export function schemasMissing() {
@@ -49,8 +61,7 @@ export function checkSchemas(wire, revision) {
         if (message.method !== undefined) {
             validate(message.id === undefined ? 'ServerNotification' : 'ServerRequest', message, message);
         } else if (message.result !== undefined) {
-            const pending = message.result.resultType === 'input_required';
-            validate(pending ? 'InputRequiredResult' : RESULTS[requests.get(message.id)], message.result, message);
+            validate(resultName(requests.get(message.id), message.result), message.result, message);
         }
     }
     return wire.received.length;

@@ -94,7 +94,7 @@ PLAN_UNUSED static int64_t plan_box(Plan *plan, double width, double height)
 
 PLAN_UNUSED static int64_t plan_door(Plan *plan, int64_t wall_id, double distance)
 {
-    NewDoor door = {wall_id, distance, 3, "start", "left"};
+    NewDoor door = {wall_id, distance, 3, "start", "left", NULL};
     int64_t id = 0;
 
     plan_begin(plan);

@@ -122,9 +122,92 @@ static void newer_format_is_refused(void **state)
 
     (void)state;
     open_plan(&plan);
-    assert_int_equal(store_run(&plan.store, &plan.fault, "PRAGMA user_version = 2", ""), 0);
+    assert_int_equal(store_run(&plan.store, &plan.fault, "PRAGMA user_version = 3", ""), 0);
     store_close(&plan.store);
-    refused("format 2, of a newer program; this one knows format 1");
+    refused("format 3, of a newer program; this one knows format 2");
+}
+
+/* A document as the program before this one left it. */
+static void write_format_1(void)
+{
+    static const char *const script[] = {
+        "CREATE TABLE elements (id INTEGER PRIMARY KEY AUTOINCREMENT, category TEXT NOT NULL)",
+        "CREATE TABLE levels (id INTEGER PRIMARY KEY REFERENCES elements ON DELETE CASCADE,"
+        " name TEXT NOT NULL UNIQUE, elevation REAL NOT NULL)",
+        "CREATE TABLE views (id INTEGER PRIMARY KEY REFERENCES elements ON DELETE CASCADE,"
+        " name TEXT NOT NULL, kind TEXT NOT NULL, level_id INTEGER REFERENCES levels)",
+        "CREATE TABLE wall_types (id INTEGER PRIMARY KEY REFERENCES elements ON DELETE CASCADE,"
+        " name TEXT NOT NULL UNIQUE, thickness REAL NOT NULL)",
+        "CREATE TABLE walls (id INTEGER PRIMARY KEY REFERENCES elements ON DELETE CASCADE,"
+        " start_x REAL NOT NULL, start_y REAL NOT NULL, end_x REAL NOT NULL, end_y REAL NOT NULL,"
+        " base_z REAL NOT NULL, height REAL NOT NULL CHECK (height > 0),"
+        " type_id INTEGER NOT NULL REFERENCES wall_types DEFERRABLE INITIALLY DEFERRED,"
+        " level_id INTEGER NOT NULL REFERENCES levels DEFERRABLE INITIALLY DEFERRED,"
+        " CHECK (start_x <> end_x OR start_y <> end_y))",
+        "CREATE TABLE doors (id INTEGER PRIMARY KEY REFERENCES elements ON DELETE CASCADE,"
+        " wall_id INTEGER NOT NULL REFERENCES walls DEFERRABLE INITIALLY DEFERRED,"
+        " distance REAL NOT NULL, width REAL NOT NULL, hinge TEXT NOT NULL, side TEXT NOT NULL)",
+        "CREATE TABLE rooms (id INTEGER PRIMARY KEY REFERENCES elements ON DELETE CASCADE,"
+        " name TEXT NOT NULL, x REAL NOT NULL, y REAL NOT NULL, level_id INTEGER NOT NULL"
+        " REFERENCES levels DEFERRABLE INITIALLY DEFERRED)",
+        "CREATE TABLE room_points (room_id INTEGER NOT NULL REFERENCES rooms ON DELETE CASCADE,"
+        " position INTEGER NOT NULL, x REAL NOT NULL, y REAL NOT NULL,"
+        " PRIMARY KEY (room_id, position)) WITHOUT ROWID",
+        "CREATE TABLE selection (element_id INTEGER PRIMARY KEY REFERENCES elements"
+        " ON DELETE CASCADE)",
+        "CREATE TABLE document (id INTEGER PRIMARY KEY CHECK (id = 1), title TEXT NOT NULL,"
+        " revision INTEGER NOT NULL, active_view_id INTEGER NOT NULL REFERENCES views"
+        " DEFERRABLE INITIALLY DEFERRED)",
+        "CREATE VIEW dependents AS SELECT wall_id AS element_id, id AS dependent_id FROM doors"
+        " UNION ALL SELECT level_id, id FROM walls",
+        "CREATE VIEW named AS SELECT id, 'Wall' AS type_name, '' AS name, level_id FROM walls",
+        "CREATE INDEX walls_by_level ON walls (level_id)",
+        "CREATE INDEX walls_by_type ON walls (type_id)",
+        "CREATE INDEX doors_by_wall ON doors (wall_id)",
+        "CREATE INDEX rooms_by_level ON rooms (level_id)",
+        "INSERT INTO elements VALUES (1, 'Levels'), (2, 'Views'), (3, 'Wall Types'), (4, 'Walls'),"
+        " (5, 'Doors')",
+        "INSERT INTO levels VALUES (1, 'Level 1', 0)",
+        "INSERT INTO views VALUES (2, 'Level 1', 'FloorPlan', 1)",
+        "INSERT INTO wall_types VALUES (3, 'Generic - 200mm', 0.656)",
+        "INSERT INTO walls VALUES (4, 0, 0, 9, 0, 0, 8, 3, 1)",
+        "INSERT INTO doors VALUES (5, 4, 4, 3, 'start', 'left')",
+        "INSERT INTO document VALUES (1, 'old', 7, 2)",
+        "PRAGMA application_id = 0x504c414e",
+        "PRAGMA user_version = 1",
+    };
+    sqlite3 *db = NULL;
+
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    for (size_t i = 0; i < sizeof(script) / sizeof(script[0]); i++) {
+        assert_int_equal(sqlite3_exec(db, script[i], NULL, NULL, NULL), SQLITE_OK);
+    }
+    (void)sqlite3_close(db);
+}
+
+static void older_format_becomes_this_one(void **state)
+{
+    Plan plan;
+
+    (void)state;
+    write_format_1();
+    open_plan(&plan);
+    assert_int_equal(plan_number(&plan, "PRAGMA user_version"), 2);
+    assert_int_equal(plan_revision(&plan), 7);
+    assert_int_equal(plan_number(&plan, "SELECT count(*) FROM walls JOIN doors ON wall_id ="
+                                        " walls.id JOIN elements ON elements.id = walls.id"
+                                        " WHERE end_x = 9 AND distance = 4 AND mark IS NULL"),
+                     1);
+    assert_int_equal(plan_number(&plan, "SELECT length(guid) FROM document"), 32);
+    assert_int_equal(plan_number(&plan, "SELECT count(*) FROM named WHERE id IN (4, 5)"), 2);
+    /* References are checked as ever. */
+    plan_begin(&plan);
+    assert_int_equal(store_run(&plan.store, &plan.fault, "DELETE FROM walls", ""), 0);
+    assert_int_equal(store_commit(&plan.store, &plan.fault), -1);
+    store_close(&plan.store);
+    open_plan(&plan);
+    (void)plan_wall(&plan, 0, 0, 0, 9);
+    store_close(&plan.store);
 }
 
 static void damaged_document_is_refused(void **state)
@@ -252,6 +335,7 @@ int main(void)
         TEST(transaction_that_was_not_committed_is_gone),
         TEST(text_is_not_a_document),
         TEST(other_database_is_not_a_document),
+        TEST(older_format_becomes_this_one),
         TEST(newer_format_is_refused),
         TEST(damaged_document_is_refused),
         TEST(document_that_contradicts_itself_is_refused),

@@ -114,8 +114,31 @@ static Schema *compile(McpRevision revision, const char *definition)
     return schema;
 }
 
+/* A definition of the tasks extension. */
+static Schema *compile_of_tasks(const char *definition)
+{
+    Schema *schema = NULL;
+    Diag diag = {0};
+    size_t n;
+    char *file = files_read(TW_SOURCE_DIR "/tests/support/mcp_tasks_schema.json", &n);
+    Bytes text;
+
+    bytes_init(&text, MAX_BYTES);
+    assert_int_equal(bytes_append_format(&text, "{\"$ref\":\"#/$defs/%s\",", definition), 0);
+    assert_int_equal(bytes_append(&text, file + 1, n - 1), 0);
+    if (schema_new(&schema, bytes_span(&text), NULL, &diag) != 0) {
+        fail_msg("%s of tasks does not compile: %s", definition, diag.message);
+    }
+    bytes_deinit(&text);
+    free(file);
+    return schema;
+}
+
+/* Definitions of the extension are kept under "tasks:NAME". */
 static const Schema *compiled(McpRevision revision, const char *definition)
 {
+    static const char tasks[] = "tasks:";
+    bool is_of_tasks = strncmp(definition, tasks, sizeof(tasks) - 1) == 0;
     Compiled *slot;
 
     for (size_t i = 0; i < cache.n_compiled; i++) {
@@ -128,7 +151,8 @@ static const Schema *compiled(McpRevision revision, const char *definition)
     slot = &cache.compiled[cache.n_compiled];
     slot->revision = revision;
     (void)snprintf(slot->name, sizeof(slot->name), "%s", definition);
-    slot->schema = compile(revision, definition);
+    slot->schema = is_of_tasks ? compile_of_tasks(definition + sizeof(tasks) - 1)
+                               : compile(revision, definition);
     cache.n_compiled++;
     return slot->schema;
 }
@@ -179,22 +203,45 @@ static bool require_valid(Checked *c, const char *definition, JsonValue value)
            refuse(c, definition, why);
 }
 
+/* Does the definition name that member, or one of those that it is put together from? */
+static bool names_member(McpRevision revision, JsonValue def, Span key)
+{
+    JsonValue all;
+    JsonValue v;
+
+    if (json_get(def, SPAN("properties"), &v)) {
+        return json_get(v, key, &v);
+    }
+    if (!json_get(def, SPAN("allOf"), &all)) {
+        return true;
+    }
+    for (JsonIter it = json_iter(all); json_iter_next(&it);) {
+        JsonValue properties;
+        char name[MAX_NAME];
+        Span text;
+
+        if (json_get(it.value, SPAN("$ref"), &v) && json_string_plain(v, &text)) {
+            (void)snprintf(name, sizeof(name), "%.*s", (int)text.n, text.p);
+            if (mcp_schema_definition(revision, strrchr(name, '/') + 1, &v) &&
+                json_get(v, SPAN("properties"), &properties) && json_get(properties, key, &v)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* The schemas allow any further member; what we send has none but those that are named. */
 static bool require_named(Checked *c, const char *definition, JsonValue value)
 {
     JsonValue def;
-    JsonValue properties;
 
     assert_true(mcp_schema_definition(c->revision, definition, &def));
-    if (!json_get(def, SPAN("properties"), &properties)) {
-        return true;
-    }
     for (JsonIter it = json_iter(value); json_iter_next(&it);) {
         Span key;
-        JsonValue ignored;
         char why[256];
 
-        if (json_string_plain(it.key, &key) && !json_get(properties, key, &ignored)) {
+        if (json_string_plain(it.key, &key) && !names_member(c->revision, def, key)) {
             (void)snprintf(why, sizeof(why), "has no member '%.*s'", (int)key.n, key.p);
             return refuse(c, definition, why);
         }
@@ -272,6 +319,20 @@ static bool union_has(McpRevision revision, const char *union_name, const char *
     return false;
 }
 
+/* How a task stands, as the extension says it, with what is inside of it. */
+static bool check_task(Checked *c, const char *definition, JsonValue value)
+{
+    JsonValue v;
+
+    if (!require_valid(c, definition, value)) {
+        return false;
+    }
+    if (json_get(value, SPAN("result"), &v)) {
+        return require_valid(c, "CallToolResult", v) && require_named(c, "CallToolResult", v);
+    }
+    return !json_get(value, SPAN("inputRequests"), &v) || require_valid(c, "InputRequests", v);
+}
+
 static bool check_call(Checked *c, JsonValue root, JsonValue method, bool is_request)
 {
     const char *envelope = is_request ? "JSONRPCRequest" : "JSONRPCNotification";
@@ -281,6 +342,13 @@ static bool check_call(Checked *c, JsonValue root, JsonValue method, bool is_req
 
     if (!require_valid(c, envelope, root) || !require_named(c, envelope, root)) {
         return false;
+    }
+    if (c->revision >= MCP_FIRST_MODERN && c->from_server && !is_request &&
+        json_string_equals(method, SPAN("notifications/tasks"))) {
+        JsonValue params;
+
+        return json_get(root, SPAN("params"), &params) ? check_task(c, "tasks:DetailedTask", params)
+                                                       : refuse(c, envelope, "has no params");
     }
     if (!definition_of_method(c->revision, method, definition)) {
         return refuse(c, envelope, "the revision has no such method");
@@ -316,7 +384,32 @@ static const ResultOf results[] = {
     {"sampling/createMessage", "CreateMessageResult"},
     {"roots/list", "ListRootsResult"},
     {"elicitation/create", "ElicitResult"},
+    {"tasks/get", "GetTaskResult"},
+    {"tasks/result", "CallToolResult"},
+    {"tasks/cancel", "CancelTaskResult"},
+    {"tasks/list", "ListTasksResult"},
 };
+
+/* What the extension has for that answer; NULL: it is none of its answers. */
+static const char *task_definition(McpRevision revision, const char *method, JsonValue result)
+{
+    JsonValue type;
+
+    if (revision < MCP_FIRST_MODERN || method == NULL) {
+        return NULL;
+    }
+    if (strcmp(method, "tools/call") == 0) {
+        return json_get(result, SPAN("resultType"), &type) && json_string_equals(type, SPAN("task"))
+                   ? "tasks:CreateTaskResult"
+                   : NULL;
+    }
+    if (strcmp(method, "tasks/get") == 0) {
+        return "tasks:DetailedTask";
+    }
+    return strcmp(method, "tasks/update") == 0 || strcmp(method, "tasks/cancel") == 0
+               ? "tasks:Acknowledged"
+               : NULL;
+}
 
 static const char *result_definition(McpRevision revision, const char *method, JsonValue result)
 {
@@ -329,6 +422,10 @@ static const char *result_definition(McpRevision revision, const char *method, J
     if (revision >= MCP_FIRST_MODERN && json_get(result, SPAN("resultType"), &type) &&
         json_string_equals(type, SPAN("input_required"))) {
         return "InputRequiredResult";
+    }
+    if (revision == MCP_2025_11_25 && strcmp(method, "tools/call") == 0 &&
+        json_get(result, SPAN("task"), &type)) {
+        return "CreateTaskResult";
     }
     for (size_t i = 0; i < TW_ARRAY_SIZE(results); i++) {
         if (strcmp(results[i].method, method) == 0 &&
@@ -343,13 +440,17 @@ static bool check_result(Checked *c, JsonValue root, JsonValue result)
 {
     const char *envelope =
         c->revision >= MCP_2025_11_25 ? "JSONRPCResultResponse" : "JSONRPCResponse";
-    const char *definition = result_definition(c->revision, c->method, result);
+    const char *definition = task_definition(c->revision, c->method, result);
     JsonValue def;
-    JsonValue properties;
+    JsonValue v;
 
     if (!require_valid(c, envelope, root) || !require_named(c, envelope, root)) {
         return false;
     }
+    if (definition != NULL) {
+        return check_task(c, definition, result);
+    }
+    definition = result_definition(c->revision, c->method, result);
     if (definition == NULL) {
         return true;
     }
@@ -359,7 +460,10 @@ static bool check_result(Checked *c, JsonValue root, JsonValue result)
         return require_valid(c, definition, result) && require_of_no_later(c, definition, result);
     }
     return require_valid(c, definition, result) &&
-           require_named(c, json_get(def, SPAN("properties"), &properties) ? definition : "Result",
+           require_named(c,
+                         json_get(def, SPAN("properties"), &v) || json_get(def, SPAN("allOf"), &v)
+                             ? definition
+                             : "Result",
                          result);
 }
 

@@ -186,9 +186,10 @@ static McpHttpSession *take_session(McpHttp *http, const Http1Head *head, void *
     return session;
 }
 
-static void take_post(McpHttp *http, const Http1Head *head, Span body, void *x, void *asker)
+static void take_post(McpHttp *http, const Http1Head *head, Era era, Span body, void *x,
+                      void *asker)
 {
-    Era era = era_of(head);
+    McpHttpTakes takes = mcp_http_takes(head);
     McpHttpSession *session = NULL;
     McpHttpStream *stream;
     McpHttpSeat *seat;
@@ -198,8 +199,7 @@ static void take_post(McpHttp *http, const Http1Head *head, Span body, void *x, 
                           SPAN("Content-Type must be application/json"));
         return;
     }
-    if (!mcp_http_accepts(head, SPAN("application/json")) &&
-        !mcp_http_accepts(head, SPAN("text/event-stream"))) {
+    if (!takes.json && !takes.events) {
         mcp_http_refuse_x(http, x, 406, MCP_ERROR_INVALID_REQUEST,
                           SPAN("Accept must admit application/json or text/event-stream"));
         return;
@@ -212,7 +212,7 @@ static void take_post(McpHttp *http, const Http1Head *head, Span body, void *x, 
     }
     /* What names no modern version may be `initialize`. */
     seat = session != NULL ? session->seat : mcp_http_seat_take(http, era != ERA_MODERN);
-    stream = seat == NULL ? NULL : mcp_http_stream_new(seat, MCP_HTTP_POST, x, head);
+    stream = seat == NULL ? NULL : mcp_http_stream_new(seat, MCP_HTTP_POST, x, takes);
     if (stream == NULL) {
         mcp_http_refuse_x(http, x, 503, MCP_ERROR_INTERNAL, SPAN("the server has no memory left"));
         if (seat != NULL) {
@@ -257,7 +257,7 @@ static void take_main(McpHttp *http, const Http1Head *head, Span body, void *x, 
     Era era = era_of(head);
 
     if (head->method == HTTP1_METHOD_POST) {
-        take_post(http, head, body, x, asker);
+        take_post(http, head, era, body, x, asker);
     } else if (head->method != HTTP1_METHOD_GET && head->method != HTTP1_METHOD_DELETE) {
         refuse_method(http, x, SPAN("GET, POST, DELETE"));
     } else if (era == ERA_MODERN) {
@@ -324,6 +324,13 @@ void mcp_http_resource_updated(McpHttp *http, Span uri)
 {
     for (McpLink *at = http->seats.next; at != &http->seats; at = at->next) {
         mcp_server_resource_updated(MCP_LINK_OWNER(at, McpHttpSeat, link)->server, uri);
+    }
+}
+
+void mcp_http_task_changed(McpHttp *http, const CallTask *task, Span owner)
+{
+    for (McpLink *at = http->seats.next; at != &http->seats; at = at->next) {
+        mcp_server_task_changed(MCP_LINK_OWNER(at, McpHttpSeat, link)->server, task, owner);
     }
 }
 

@@ -19,6 +19,10 @@
  * nothing is left is 405. There is one GET stream in a session; a new one takes the place of the
  * last.
  *
+ * What waits for changes (a GET stream, one of HTTP+SSE, subscriptions/listen) ends when what it
+ * was asked with expires, as if its client had gone; who comes back has to bring something new. A
+ * call in work may finish.
+ *
  * One asker has max_sessions_each sessions, HTTP+SSE streams among them; for one more its own that
  * was used longest ago ends. Where there are max_sessions it is one of whoever has the most. A
  * session in which something is under way does not end for another: 503.
@@ -68,6 +72,12 @@ typedef struct McpHttpOwner {
     void (*release)(void *context, void *asker);
     /* May this one use what that one opened? */
     bool (*is_same)(void *context, const void *asker, const void *other);
+    /* Whose tasks it sees (Call.owner), text; borrowed while somebody holds the asker, or a call of
+     * its runs. May be NULL: everybody's. */
+    Span (*whose)(void *context, const void *asker);
+    /* When what x is asked with expires, INT64_MAX: never. Streams that wait for changes end then.
+     * May be NULL. */
+    int64_t (*ends)(void *context, const void *x);
     /* The description of a tool, JSON; empty if there is none. For Mcp-Param-*. */
     Span (*tool)(void *context, Span name);
     /* May it open a session now? 0; else in how many milliseconds. Counted with its calls: opening
@@ -121,6 +131,7 @@ void mcp_http_gone(McpHttp *http, void *x, int64_t now_ms);
 /* As in dialect/mcp/server.h, to all who are to be told. */
 void mcp_http_list_changed(McpHttp *http, McpListKind kind);
 void mcp_http_resource_updated(McpHttp *http, Span uri);
+void mcp_http_task_changed(McpHttp *http, const CallTask *task, Span owner);
 
 /* The end begins: subscriptions and GET streams are closed in order, new requests are refused with
  * 503; calls in flight may finish. Then cancel_all, when their time is over. */

@@ -67,7 +67,8 @@ static bool is_host(const McpHttpGuard *guard, Span authority)
     if (!parse_place(authority, &place)) {
         return false;
     }
-    if (is_loopback(place.host)) {
+    if (is_loopback(place.host) ||
+        (guard->local.n > 0 && text_equals_nocase(guard->local, place.host))) {
         return true;
     }
     for (size_t i = 0; i < guard->n_hosts; i++) {
@@ -134,6 +135,89 @@ static bool is_origin(const McpHttpGuard *guard, Span value)
         }
     }
     return false;
+}
+
+/* What is shown of a name that was refused. */
+#define GUARD_SHOWN 80
+
+static int guard_shown(Span s)
+{
+    return (int)(s.n < GUARD_SHOWN ? s.n : GUARD_SHOWN);
+}
+
+/* Where "://" stands; the length if it does not. */
+static size_t find_authority(Span s)
+{
+    for (size_t i = 0; i + 3 <= s.n; i++) {
+        if (memcmp(s.p + i, "://", 3) == 0) {
+            return i;
+        }
+    }
+    return s.n;
+}
+
+/* A name of the DNS, or a number; browsers send other letters as "xn--…". */
+static bool is_host_name(Span host)
+{
+    bool is_6 = host.p[0] == '[';
+
+    for (size_t i = is_6 ? 1 : 0; i < host.n - (is_6 ? 1 : 0); i++) {
+        char c = host.p[i];
+        bool is_word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+
+        if (!is_word && c != '.' && (is_6 ? c != ':' : c != '-' && c != '_')) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int mcp_http_guard_check_host(Span host, Diag *reterr_diag)
+{
+    Place place;
+
+    if (span_equals(host, SPAN("*"))) {
+        return diag_set(reterr_diag, MCP_HTTP_E_HOST,
+                        "'*' is no host: each name that leads here has to be listed");
+    }
+    if (find_authority(host) < host.n) {
+        return diag_set(reterr_diag, MCP_HTTP_E_HOST,
+                        "'%.*s' is a URL: a host is written without a scheme, as hub.example or "
+                        "hub.example:8080",
+                        guard_shown(host), host.p);
+    }
+    if (!parse_place(host, &place) || !is_host_name(place.host)) {
+        return diag_set(reterr_diag, MCP_HTTP_E_HOST,
+                        "'%.*s' is no host, as hub.example, hub.example:8080 or [2001:db8::7]",
+                        guard_shown(host), host.p);
+    }
+    return 0;
+}
+
+int mcp_http_guard_check_origin(Span origin, Diag *reterr_diag)
+{
+    size_t at = find_authority(origin);
+    Span rest = at < origin.n ? span_make(origin.p + at + 3, origin.n - at - 3) : SPAN_NULL;
+    bool is_web = span_starts_with(origin, SPAN("http")) && at <= 5;
+    Origin parsed;
+
+    if (span_equals(origin, SPAN("*")) || text_equals_nocase(origin, SPAN("null"))) {
+        return diag_set(reterr_diag, MCP_HTTP_E_ORIGIN,
+                        "'%.*s' would let the pages of every site in: each origin has to be listed",
+                        guard_shown(origin), origin.p);
+    }
+    if (rest.n > 0 && memchr(rest.p, '/', rest.n) != NULL) {
+        return diag_set(reterr_diag, MCP_HTTP_E_ORIGIN,
+                        "'%.*s' has a path: an origin ends with its host or port, without a '/'",
+                        guard_shown(origin), origin.p);
+    }
+    if (at == 0 || rest.n == 0 ||
+        (is_web && (!parse_origin(origin, &parsed) || !is_host_name(parsed.place.host)))) {
+        return diag_set(reterr_diag, MCP_HTTP_E_ORIGIN,
+                        "'%.*s' is no origin, as https://page.example or http://localhost:3000",
+                        guard_shown(origin), origin.p);
+    }
+    return 0;
 }
 
 int mcp_http_guard(const McpHttpGuard *guard, const Http1Head *head)
@@ -267,14 +351,38 @@ bool mcp_http_accepts(const Http1Head *head, Span type)
     return !verdict.has_any || verdict.is_admitted;
 }
 
+McpHttpTakes mcp_http_takes(const Http1Head *head)
+{
+    /* As the specification wants it, which is how nearly all clients have it: both. */
+    static const Span usual[] = {SPAN_INIT("application/json, text/event-stream"),
+                                 SPAN_INIT("text/event-stream, application/json"),
+                                 SPAN_INIT("application/json,text/event-stream")};
+    Span accept;
+
+    if (http1_head_find(head, SPAN("Accept"), &accept) == 1) {
+        for (size_t i = 0; i < TW_ARRAY_SIZE(usual); i++) {
+            if (span_equals(accept, usual[i])) {
+                return (McpHttpTakes){.json = true, .events = true};
+            }
+        }
+    }
+    return (McpHttpTakes){.json = mcp_http_accepts(head, SPAN("application/json")),
+                          .events = mcp_http_accepts(head, SPAN("text/event-stream"))};
+}
+
 bool mcp_http_is_json(const Http1Head *head)
 {
     Span rest = SPAN_NULL;
     Span part = SPAN_NULL;
     Span charset;
 
-    if (http1_head_find(head, SPAN("Content-Type"), &rest) != 1 || !take_part(&rest, ';', &part) ||
-        !text_equals_nocase(part, SPAN("application/json"))) {
+    if (http1_head_find(head, SPAN("Content-Type"), &rest) != 1) {
+        return false;
+    }
+    if (span_equals(rest, SPAN("application/json"))) {
+        return true; /* nearly always */
+    }
+    if (!take_part(&rest, ';', &part) || !text_equals_nocase(part, SPAN("application/json"))) {
         return false;
     }
     while (take_part(&rest, ';', &part)) {

@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include "base/diag.h"
 #include "base/span.h"
 #include "frame/http1.h"
 
@@ -30,10 +31,17 @@ typedef struct McpHttpGuard {
      * than these two compare as they are. */
     const Span *origins;
     size_t n_origins;
-    /* Host may be anything, or nothing: what names lead to us is not known, and there are
-     * credentials; or we listen where no browser reaches, on a Unix socket. */
+    /* "192.0.2.7", "[2001:db8::7]": one more, with any port: the address that this very request
+     * came to. No site's name can be made to look like it. May be empty. */
+    Span local;
+    /* Host may be anything, or nothing: we listen where no browser reaches, on a Unix socket. */
     bool any_host;
 } McpHttpGuard;
+
+/* Can a request ever have that Host, or that Origin? What cannot be is a mistake in the settings;
+ * the Diag says which. 0, MCP_HTTP_E_HOST; 0, MCP_HTTP_E_ORIGIN. */
+int mcp_http_guard_check_host(Span host, Diag *reterr_diag);
+int mcp_http_guard_check_origin(Span origin, Diag *reterr_diag);
 
 /* 0, MCP_HTTP_E_HOST, MCP_HTTP_E_ORIGIN; of both the first. */
 int mcp_http_guard(const McpHttpGuard *guard, const Http1Head *head);
@@ -41,6 +49,15 @@ int mcp_http_guard(const McpHttpGuard *guard, const Http1Head *head);
 /* Whether Accept admits that media type ("text/event-stream"): the range that fits best decides,
  * and q=0 refuses. True if there is no Accept, or nothing in it. */
 bool mcp_http_accepts(const Http1Head *head, Span type);
+
+/* What the client takes as the answer to a POST. */
+typedef struct McpHttpTakes {
+    bool json;
+    bool events;
+} McpHttpTakes;
+
+/* mcp_http_accepts for both types. */
+McpHttpTakes mcp_http_takes(const Http1Head *head);
 
 /* Whether the body is declared as application/json, and not in another charset than UTF-8. */
 bool mcp_http_is_json(const Http1Head *head);

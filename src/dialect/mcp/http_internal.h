@@ -20,6 +20,7 @@
 #include "base/map.h"
 #include "base/span.h"
 #include "dialect/mcp/http.h"
+#include "dialect/mcp/http_guard.h"
 #include "dialect/mcp/request.h"
 #include "dialect/mcp/revision.h"
 #include "dialect/mcp/server.h"
@@ -139,8 +140,9 @@ struct McpHttpStream {
     uint64_t number;   /* of a session's: what its ids begin with; 0 is the GET stream */
     uint64_t n_events; /* the last one's number */
     int64_t due_ms;
-    McpLink link; /* among the seat's */
-    McpLink beat; /* among those that get comments, or alone */
+    int64_t end_ms; /* it waits for changes until then; INT64_MAX: or for something else */
+    McpLink link;   /* among the seat's */
+    McpLink beat;   /* among those that get comments, or alone */
 };
 
 struct McpHttpSession {
@@ -217,7 +219,7 @@ void mcp_http_tend(McpHttp *http);
 
 /* NULL: no memory. Borrows head until return. */
 McpHttpStream *mcp_http_stream_new(McpHttpSeat *seat, McpHttpKind kind, void *x,
-                                   const Http1Head *head);
+                                   McpHttpTakes takes);
 
 /* It is over; nobody listens to it. */
 void mcp_http_stream_free(McpHttpStream *stream);
@@ -256,7 +258,11 @@ void mcp_http_stream_gone(McpHttpStream *stream);
 /* Something was sent, or it begins to wait: counts the silence from now. */
 void mcp_http_stream_wait(McpHttpStream *stream);
 
-/* It was silent for long: begins the stream of events if that can be, and sends a comment. */
+/* It waits for changes, and not for ever: x's credentials end at some time. */
+void mcp_http_stream_set_end(McpHttpStream *stream);
+
+/* It was silent for long, or its time is over: begins the stream of events if that can be, and
+ * sends a comment. */
 void mcp_http_stream_beat(McpHttpStream *stream);
 
 /* ---- http_session.c ---- */

@@ -46,13 +46,14 @@ static void open_stream(McpHttp *http, const Http1Head *head, void *x, void *ask
         mcp_http_seat_rest(seat);
         return;
     }
-    stream = mcp_http_stream_new(seat, MCP_HTTP_OLD, x, head);
+    stream = mcp_http_stream_new(seat, MCP_HTTP_OLD, x, mcp_http_takes(head));
     if (stream == NULL) {
         mcp_http_refuse_x(http, x, 503, MCP_ERROR_INTERNAL, SPAN("the server has no memory left"));
         mcp_http_session_end(seat->session, SPAN_NULL);
         return;
     }
     seat->session->get = stream;
+    mcp_http_stream_set_end(stream);
     if (!mcp_http_stream_begin(stream, 0) || !tell_endpoint(stream)) {
         mcp_http_session_end(seat->session, SPAN_NULL);
     }
@@ -91,8 +92,9 @@ static void take_post(McpHttp *http, const Http1Head *head, Span body, void *x, 
         return;
     }
     mcp_http_session_use(session);
-    /* These clients know nothing of what the modern era wants in headers. */
-    mcp_http_seat_receive(session->seat, session->get, NULL, body);
+    /* Clients of that time have no headers, and need none. What names a modern version is held to
+     * that one's rules here as well: others may have let it pass by its headers. */
+    mcp_http_seat_receive(session->seat, session->get, head, body);
     mcp_http_answer_empty(http, x, 202);
 }
 

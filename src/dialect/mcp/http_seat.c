@@ -209,36 +209,6 @@ static void sweep(McpHttpSeat *seat)
     }
 }
 
-/* The message was no request. In a legacy era it must belong to a session. */
-static void accept(McpHttpStream *stream, bool is_modern)
-{
-    if (stream->seat->session == NULL && !is_modern) {
-        mcp_http_stream_refuse(stream, 400, MCP_ERROR_INVALID_REQUEST,
-                               SPAN("no session: Mcp-Session-Id is missing"));
-    }
-    mcp_http_stream_settle(stream);
-}
-
-/* What the message has left of its stream. */
-static void settle_received(McpHttpSeat *seat, McpHttpStream *stream, bool is_modern)
-{
-    if (mcp_server_error(seat->server) != 0) {
-        mcp_http_stream_refuse(stream, 503, MCP_ERROR_INTERNAL,
-                               SPAN("the server has no room for this request"));
-        mcp_http_stream_free(stream);
-    } else if (!mcp_server_had_request(seat->server)) {
-        accept(stream, is_modern);
-    } else if (!mcp_server_is_open(seat->server, stream)) {
-        mcp_http_stream_settle(stream);
-    } else {
-        mcp_http_stream_wait(stream);
-        if (mcp_server_n_calls(seat->server) == 0) {
-            /* A subscription: there may be thousands, and most are silent for hours. */
-            mcp_server_trim(seat->server);
-        }
-    }
-}
-
 static bool is_modern_head(const Http1Head *head)
 {
     Span version;
@@ -246,6 +216,39 @@ static bool is_modern_head(const Http1Head *head)
 
     return http1_head_find(head, SPAN("MCP-Protocol-Version"), &version) > 0 &&
            mcp_revision_parse(version, &revision) && revision >= MCP_FIRST_MODERN;
+}
+
+/* The message was no request. In a legacy era it must belong to a session. */
+static void accept(McpHttpStream *stream, const Http1Head *head)
+{
+    if (stream->seat->session == NULL && !is_modern_head(head)) {
+        mcp_http_stream_refuse(stream, 400, MCP_ERROR_INVALID_REQUEST,
+                               SPAN("no session: Mcp-Session-Id is missing"));
+    }
+    mcp_http_stream_settle(stream);
+}
+
+/* What the message has left of its stream. */
+static void settle_received(McpHttpSeat *seat, McpHttpStream *stream, const Http1Head *head)
+{
+    if (mcp_server_error(seat->server) != 0) {
+        mcp_http_stream_refuse(stream, 503, MCP_ERROR_INTERNAL,
+                               SPAN("the server has no room for this request"));
+        mcp_http_stream_free(stream);
+    } else if (!mcp_server_had_request(seat->server)) {
+        accept(stream, head);
+    } else if (!mcp_server_is_open(seat->server, stream)) {
+        mcp_http_stream_settle(stream);
+    } else {
+        if (mcp_server_is_listening(seat->server, stream)) {
+            mcp_http_stream_set_end(stream);
+        }
+        mcp_http_stream_wait(stream);
+        if (mcp_server_n_calls(seat->server) == 0) {
+            /* A subscription: there may be thousands, and most are silent for hours. */
+            mcp_server_trim(seat->server);
+        }
+    }
 }
 
 void mcp_http_seat_receive(McpHttpSeat *seat, McpHttpStream *stream, const Http1Head *head,
@@ -256,6 +259,9 @@ void mcp_http_seat_receive(McpHttpSeat *seat, McpHttpStream *stream, const Http1
         .stream = stream, .head = head, .tool = config->owner->tool, .context = config->context};
     size_t n_calls = mcp_server_n_calls(seat->server);
 
+    if (config->owner->whose != NULL) {
+        from.owner = config->owner->whose(config->context, seat->asker);
+    }
     seat->is_busy = true;
     if (stream->kind == MCP_HTTP_POST) {
         seat->receiving = stream;
@@ -264,7 +270,7 @@ void mcp_http_seat_receive(McpHttpSeat *seat, McpHttpStream *stream, const Http1
     (void)mcp_server_receive_from(seat->server, body, &from, seat->http->now_ms);
     mcp_http_seat_pump(seat);
     if (seat->receiving != NULL) {
-        settle_received(seat, seat->receiving, is_modern_head(head));
+        settle_received(seat, seat->receiving, head);
         seat->receiving = NULL;
     }
     /* Of a batch it is not known what was in it. */

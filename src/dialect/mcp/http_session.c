@@ -298,7 +298,7 @@ void mcp_http_session_tell(McpHttpSession *session, Span message)
 static void open_get(McpHttpSession *session, const Http1Head *head, void *x, uint64_t n)
 {
     McpHttp *http = session->seat->http;
-    McpHttpStream *get = mcp_http_stream_new(session->seat, MCP_HTTP_GET, x, head);
+    McpHttpStream *get = mcp_http_stream_new(session->seat, MCP_HTTP_GET, x, mcp_http_takes(head));
 
     if (get == NULL) {
         mcp_http_refuse_x(http, x, 503, MCP_ERROR_INTERNAL, SPAN("the server has no memory left"));
@@ -309,6 +309,7 @@ static void open_get(McpHttpSession *session, const Http1Head *head, void *x, ui
         mcp_http_stream_free(session->get);
     }
     session->get = get;
+    mcp_http_stream_set_end(get);
     mcp_http_stream_resume(get, x, n);
     if (get->x == NULL) {
         mcp_http_stream_free(get);
@@ -342,7 +343,7 @@ static bool replay(McpHttpSession *session, const Http1Head *head, void *x, uint
     if (!mcp_http_store_next(&session->store, number, n, &at)) {
         return false;
     }
-    stream = mcp_http_stream_new(session->seat, MCP_HTTP_POST, x, head);
+    stream = mcp_http_stream_new(session->seat, MCP_HTTP_POST, x, mcp_http_takes(head));
     if (stream == NULL) {
         mcp_http_refuse_x(http, x, 503, MCP_ERROR_INTERNAL, SPAN("the server has no memory left"));
         return true;

@@ -43,8 +43,7 @@ static unsigned status_of(const McpHttpStream *stream, const McpAbout *about)
     return 200;
 }
 
-McpHttpStream *mcp_http_stream_new(McpHttpSeat *seat, McpHttpKind kind, void *x,
-                                   const Http1Head *head)
+McpHttpStream *mcp_http_stream_new(McpHttpSeat *seat, McpHttpKind kind, void *x, McpHttpTakes takes)
 {
     McpHttp *http = seat->http;
     McpHttpStream *stream;
@@ -59,9 +58,9 @@ McpHttpStream *mcp_http_stream_new(McpHttpSeat *seat, McpHttpKind kind, void *x,
     if (stream == NULL) {
         return NULL;
     }
-    *stream = (McpHttpStream){.seat = seat, .x = x, .kind = kind};
-    stream->takes_json = mcp_http_accepts(head, SPAN("application/json"));
-    stream->takes_events = mcp_http_accepts(head, SPAN("text/event-stream"));
+    *stream = (McpHttpStream){.seat = seat, .x = x, .kind = kind, .end_ms = INT64_MAX};
+    stream->takes_json = takes.json;
+    stream->takes_events = takes.events;
     mcp_link_init(&stream->link);
     mcp_link_init(&stream->beat);
     mcp_link_append(&seat->streams, &stream->link);
@@ -123,13 +122,40 @@ static void lose(McpHttpStream *stream)
 void mcp_http_stream_wait(McpHttpStream *stream)
 {
     McpHttp *http = stream->seat->http;
+    McpLink *at;
 
     if (stream->x == NULL || !(stream->is_streaming || stream->takes_events)) {
         return;
     }
     mcp_link_remove(&stream->beat);
     stream->due_ms = mcp_http_later(http->now_ms, http->config.keep_alive_ms);
-    mcp_link_append(&http->beats, &stream->beat);
+    stream->due_ms = stream->end_ms < stream->due_ms ? stream->end_ms : stream->due_ms;
+    /* Nearly always it is the last. */
+    at = &http->beats;
+    while (at->prev != &http->beats &&
+           MCP_LINK_OWNER(at->prev, McpHttpStream, beat)->due_ms > stream->due_ms) {
+        at = at->prev;
+    }
+    mcp_link_append(at, &stream->beat); /* before it */
+}
+
+void mcp_http_stream_set_end(McpHttpStream *stream)
+{
+    const McpHttpConfig *config = &stream->seat->http->config;
+
+    if (stream->x != NULL && config->owner->ends != NULL) {
+        stream->end_ms = config->owner->ends(config->context, stream->x);
+    }
+}
+
+/* Whether its time is over; then it has ended. */
+static bool has_expired(McpHttpStream *stream)
+{
+    if (!stream->is_streaming || stream->end_ms > stream->seat->http->now_ms) {
+        return false;
+    }
+    mcp_http_stream_end(stream);
+    return true;
 }
 
 /* What was put into a piece is sent. */
@@ -164,7 +190,8 @@ bool mcp_http_stream_put(McpHttpStream *stream, Span type, Span id, Span data)
     SseEvent event = {.type = type, .data = data, .id = id};
     Bytes *out;
 
-    return begin_piece(stream, &out) && end_piece(stream, sse_write_event(out, &event));
+    return !has_expired(stream) && begin_piece(stream, &out) &&
+           end_piece(stream, sse_write_event(out, &event));
 }
 
 /* 2025-11-25: a client can come back to a stream from its beginning, because the first event has an
@@ -264,8 +291,9 @@ static int keep(McpHttpStream *stream, const McpAbout *about, Span data)
     return 0;
 }
 
-/* As an event, of a response that has begun. 0; > 0: an answer that was not sent, and that cannot
- * be kept. */
+/* As an event, of a response that has begun. 0; > 0: an answer that cannot be kept. If it was sent,
+ * the connection may still be lost on its way: so what comes in its stead is kept, under the same
+ * number, and whoever has got the whole event does not ask for it. */
 static int send_event(McpHttpStream *stream, const McpAbout *about, Span data)
 {
     char buffer[MCP_HTTP_EVENT_ID_BYTES];
@@ -276,7 +304,8 @@ static int send_event(McpHttpStream *stream, const McpAbout *about, Span data)
     if (mcp_http_stream_is_kept(stream)) {
         stream->n_events++;
         id = mcp_http_event_id(buffer, stream->number, stream->n_events);
-        /* What cannot be kept is sent all the same; who comes back for it goes on with the next. */
+        /* What cannot be kept is sent all the same; who comes back for it goes on with the next, or
+         * gets what stands for the answer. */
         r = mcp_http_store_add(&stream->seat->session->store, stream->number, stream->n_events,
                                data);
     }
@@ -285,7 +314,8 @@ static int send_event(McpHttpStream *stream, const McpAbout *about, Span data)
         if (!is_sent || (about->is_answer && stream->seat->http->is_shutting)) {
             mcp_http_seat_doom(stream->seat);
         }
-    } else if (about->is_answer && !is_sent && r != 0) {
+    } else if (about->is_answer && r != 0) {
+        mcp_http_stream_end(stream);
         stream->n_events--;
         return MCP_HTTP_STORE_E_FULL; /* a shorter one will do */
     } else if (about->is_answer) {
@@ -407,6 +437,10 @@ void mcp_http_stream_beat(McpHttpStream *stream)
     Bytes *out;
 
     mcp_server_trim(stream->seat->server); /* what it read last was long ago */
+    if (has_expired(stream)) {
+        mcp_http_stream_gone(stream);
+        return;
+    }
     if (!stream->is_streaming && !mcp_http_stream_begin(stream, stream->n_events)) {
         mcp_http_stream_gone(stream);
         return;

@@ -7,6 +7,7 @@
 #include "dialect/mcp/render_error.h"
 #include "dialect/mcp/render_out.h"
 #include "dialect/mcp/render_part.h"
+#include "dialect/mcp/render_task.h"
 
 /* How long a client may go on with a list. Those who subscribed are told of a change at once; the
  * others find a new tool within a minute, and an agent that lists before every step asks once a
@@ -23,7 +24,9 @@ static const CallResultKind kind_of_verb[CALL_N_VERBS] = {
     [CALL_PROMPT] = CALL_RESULT_PROMPT,       [CALL_COMPLETE] = CALL_RESULT_COMPLETION,
     [CALL_LIST_TOOLS] = CALL_RESULT_LIST,     [CALL_LIST_RESOURCES] = CALL_RESULT_LIST,
     [CALL_LIST_TEMPLATES] = CALL_RESULT_LIST, [CALL_LIST_PROMPTS] = CALL_RESULT_LIST,
-    [CALL_SUBSCRIBE] = CALL_RESULT_EMPTY,
+    [CALL_SUBSCRIBE] = CALL_RESULT_EMPTY,     [CALL_TASK_GET] = CALL_RESULT_TASK,
+    [CALL_TASK_RESULT] = CALL_RESULT_TOOL,    [CALL_TASK_UPDATE] = CALL_RESULT_EMPTY,
+    [CALL_TASK_CANCEL] = CALL_RESULT_TASK,    [CALL_LIST_TASKS] = CALL_RESULT_TASKS,
 };
 
 static bool is_object(Span json)
@@ -52,14 +55,11 @@ static void out_cache(McpOut *o, const McpReply *reply, int64_t ttl_ms, bool is_
                                : SPAN(",\"cacheScope\":\"public\""));
 }
 
-static void out_tool(McpOut *o, Arena *scratch, const McpReply *reply, const McpContent *content)
+void mcp_out_tool_members(McpOut *o, const McpContent *content)
 {
     const CallResult *result = content->result;
-    bool is_structured = has_structured(reply->revision, result->structured);
+    bool is_structured = has_structured(content->revision, result->structured);
 
-    mcp_out_reserve(o, reply->id.n + mcp_content_size(result) + result->structured.n +
-                           result->members.n + result->meta.n + MCP_RESULT_OVERHEAD);
-    mcp_out_result(o, reply);
     MCP_OUT_KEY(o, "content");
     MCP_OUT(o, "[");
     mcp_out_content(o, content);
@@ -73,7 +73,7 @@ static void out_tool(McpOut *o, Arena *scratch, const McpReply *reply, const Mcp
     if (is_structured) {
         MCP_OUT(o, ",\"structuredContent\":");
         mcp_out_large(o, result->structured);
-    } else if (reply->revision < MCP_2025_06_18 && result->beside.n > 0) {
+    } else if (content->revision < MCP_2025_06_18 && result->beside.n > 0) {
         MCP_OUT(o, ",");
         mcp_out_large(o, result->beside);
     }
@@ -84,6 +84,16 @@ static void out_tool(McpOut *o, Arena *scratch, const McpReply *reply, const Mcp
         MCP_OUT(o, ",");
         mcp_out_span(o, result->members);
     }
+}
+
+static void out_tool(McpOut *o, Arena *scratch, const McpReply *reply, const McpContent *content)
+{
+    const CallResult *result = content->result;
+
+    mcp_out_reserve(o, reply->id.n + mcp_content_size(result) + result->structured.n +
+                           result->members.n + result->meta.n + MCP_RESULT_OVERHEAD);
+    mcp_out_result(o, reply);
+    mcp_out_tool_members(o, content);
     mcp_out_end_result(o, scratch, reply, result->meta);
 }
 
@@ -222,9 +232,12 @@ int mcp_render_result(Bytes *out, Arena *scratch, const McpReply *reply, const C
     McpOut o = mcp_out_begin(out);
 
     o.lent = reply->lent;
-    if (result->kind == CALL_RESULT_ERROR) {
+    if (mcp_is_task_answer(reply, result)) {
+        mcp_out_task_answer(&o, scratch, reply, result);
+    } else if (result->kind == CALL_RESULT_ERROR) {
         mcp_out_call_error(&o, scratch, reply, result);
-    } else if (result->kind != kind_of_verb[reply->verb]) {
+    } else if (result->kind != kind_of_verb[reply->verb] || result->kind == CALL_RESULT_TASK ||
+               result->kind == CALL_RESULT_TASKS) {
         mcp_out_broken_result(&o, scratch, reply);
     } else if (result->kind == CALL_RESULT_COMPLETION) {
         out_completion(&o, scratch, reply, result);

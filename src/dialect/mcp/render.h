@@ -19,6 +19,9 @@
 
 #include <stdint.h>
 
+/* How tasks are named among the extensions of the modern era. */
+#define MCP_TASKS_EXTENSION "io.modelcontextprotocol/tasks"
+
 /* JSON-RPC and MCP error codes, all in one place. */
 enum {
     MCP_ERROR_PARSE = -32700,
@@ -39,6 +42,7 @@ typedef struct McpReply {
     CallVerb verb;
     Span id;      /* JSON, as it came */
     Span target;  /* tool, prompt or URI, for the error that names it */
+    Span task;    /* 2025-11-25: the task whose result it is; else empty */
     bool is_bare; /* the method was a tool's name: the report itself is the result, and a CallError
                      always a JSON-RPC error */
     const McpIdentity *identity; /* needed in the modern era, and for initialize */
@@ -50,7 +54,9 @@ typedef struct McpReply {
 
 /* The response to a call, for every kind of result but ASK; an error result becomes a JSON-RPC
  * error or, where the revision wants it, a tool result with isError. A result of a kind that does
- * not answer the verb (ASK too) becomes CALL_ERROR_BAD_RESULT. scratch is for walking JSON and is
+ * not answer the verb (ASK too) becomes CALL_ERROR_BAD_RESULT. What a task's end is called follows
+ * from its result, since the eras do not agree: a tool that failed has `failed` in 2025-11-25, and
+ * `completed` later, where only a JSON-RPC error fails a task. scratch is for walking JSON and is
  * left as it was used: the caller resets it. */
 int mcp_render_result(Bytes *out, Arena *scratch, const McpReply *reply, const CallResult *result);
 
@@ -78,17 +84,25 @@ int mcp_render_log(Bytes *out, CallLogLevel level, Span logger, Span data);
 int mcp_render_list_changed(Bytes *out, McpListKind kind, Span subscription);
 int mcp_render_updated(Bytes *out, Span uri, Span subscription);
 
+/* A task has come to another status: notifications/tasks/status of 2025-11-25, and
+ * notifications/tasks with all that tasks/get would say. */
+int mcp_render_task_status(Bytes *out, const CallTask *task);
+int mcp_render_task_changed(Bytes *out, Arena *scratch, const CallTask *task, Span subscription);
+
 /* What a modern `subscriptions/listen` will be told of. */
 typedef struct McpFilter {
     bool lists[3]; /* by McpListKind */
     const Span *uris;
     size_t n_uris;
+    const Span *tasks; /* ids */
+    size_t n_tasks;
 } McpFilter;
 int mcp_render_acknowledged(Bytes *out, Span subscription, const McpFilter *filter);
 int mcp_render_listen_end(Bytes *out, Span subscription, const McpIdentity *identity);
 
-/* Questions. Legacy: a request of ours with a number as id. Modern: the input_required result. */
-int mcp_render_ask(Bytes *out, McpRevision revision, uint64_t id, const CallAsk *ask);
+/* Questions. Legacy: a request of ours with a number as id; task: that asks, or empty. Modern: the
+ * input_required result. */
+int mcp_render_ask(Bytes *out, McpRevision revision, uint64_t id, Span task, const CallAsk *ask);
 int mcp_render_cancelled(Bytes *out, uint64_t id, Span reason);
 int mcp_render_input_required(Bytes *out, const McpReply *reply, const CallAsk *asks, size_t n,
                               Span request_state);

@@ -20,7 +20,18 @@ static void out_message(McpOut *o, Span message)
     mcp_out_string(o, message);
 }
 
-static void out_form(McpOut *o, McpRevision revision, const CallAsk *ask)
+/* `,"_meta":{…}` of a question that a task asks. */
+static void out_asker(McpOut *o, Span task)
+{
+    if (task.n > 0) {
+        MCP_OUT_KEY(o, "_meta");
+        MCP_OUT(o, "{");
+        mcp_out_related_task(o, task);
+        MCP_OUT(o, "}");
+    }
+}
+
+static void out_form(McpOut *o, McpRevision revision, Span task, const CallAsk *ask)
 {
     MCP_OUT(o, "{");
     if (revision >= MCP_2025_11_25) {
@@ -30,11 +41,12 @@ static void out_form(McpOut *o, McpRevision revision, const CallAsk *ask)
     MCP_OUT(o, ",\"requestedSchema\":");
     mcp_out_span(o,
                  ask->schema.n > 0 ? ask->schema : SPAN("{\"type\":\"object\",\"properties\":{}}"));
+    out_asker(o, task);
     MCP_OUT(o, "}");
 }
 
 /* id: names the elicitation where the revision wants a name for it (2025-11-25 alone). */
-static void out_url(McpOut *o, Span id, const CallAsk *ask)
+static void out_url(McpOut *o, Span id, Span task, const CallAsk *ask)
 {
     MCP_OUT(o, "{\"mode\":\"url\"");
     out_message(o, ask->message);
@@ -45,32 +57,51 @@ static void out_url(McpOut *o, Span id, const CallAsk *ask)
         mcp_out_span(o, id);
         MCP_OUT(o, "\"");
     }
+    out_asker(o, task);
     MCP_OUT(o, "}");
 }
 
-/* `"method":…,"params":…` of a question. */
-static void out_question(McpOut *o, McpRevision revision, Span id, const CallAsk *ask)
+/* The provider's params, with what is ours in them: behind its own, so that it counts. */
+static void out_sample(McpOut *o, Span task, Span params)
+{
+    params = params.n >= 2 ? params : SPAN("{}");
+    if (task.n == 0) {
+        mcp_out_span(o, params);
+        return;
+    }
+    mcp_out_span(o, span_make(params.p, params.n - 1));
+    out_asker(o, task);
+    MCP_OUT(o, "}");
+}
+
+/* `"method":…,"params":…` of a question. id, task: as in mcp_render_ask. */
+static void out_question(McpOut *o, McpRevision revision, Span id, Span task, const CallAsk *ask)
 {
     switch (ask->kind) {
     case CALL_ASK_FORM:
         MCP_OUT(o, "\"method\":\"elicitation/create\",\"params\":");
-        out_form(o, revision, ask);
+        out_form(o, revision, task, ask);
         break;
     case CALL_ASK_URL:
         MCP_OUT(o, "\"method\":\"elicitation/create\",\"params\":");
-        out_url(o, revision == MCP_2025_11_25 ? id : SPAN_NULL, ask);
+        out_url(o, revision == MCP_2025_11_25 ? id : SPAN_NULL, task, ask);
         break;
     case CALL_ASK_SAMPLE:
         MCP_OUT(o, "\"method\":\"sampling/createMessage\",\"params\":");
-        mcp_out_span(o, ask->params.n > 0 ? ask->params : SPAN("{}"));
+        out_sample(o, task, ask->params);
         break;
     case CALL_ASK_ROOTS:
         MCP_OUT(o, "\"method\":\"roots/list\"");
+        if (task.n > 0) {
+            MCP_OUT(o, ",\"params\":{");
+            out_asker(o, task);
+            MCP_OUT(o, "}");
+        }
         break;
     }
 }
 
-int mcp_render_ask(Bytes *out, McpRevision revision, uint64_t id, const CallAsk *ask)
+int mcp_render_ask(Bytes *out, McpRevision revision, uint64_t id, Span task, const CallAsk *ask)
 {
     McpOut o = mcp_out_begin(out);
     char buffer[ID_SIZE];
@@ -79,7 +110,7 @@ int mcp_render_ask(Bytes *out, McpRevision revision, uint64_t id, const CallAsk 
     MCP_OUT(&o, "{\"jsonrpc\":\"2.0\",\"id\":");
     mcp_out_span(&o, text);
     MCP_OUT(&o, ",");
-    out_question(&o, revision, text, ask);
+    out_question(&o, revision, text, task, ask);
     MCP_OUT(&o, "}");
     return mcp_out_finish(&o);
 }
@@ -100,6 +131,20 @@ int mcp_render_cancelled(Bytes *out, uint64_t id, Span reason)
     return mcp_out_finish(&o);
 }
 
+void mcp_out_input_requests(McpOut *o, const CallAsk *asks, size_t n)
+{
+    MCP_OUT_KEY(o, "inputRequests");
+    MCP_OUT(o, "{");
+    for (size_t i = 0; i < n; i++) {
+        mcp_out_comma(o);
+        mcp_out_string(o, asks[i].key);
+        MCP_OUT(o, ":{");
+        out_question(o, MCP_FIRST_MODERN, SPAN_NULL, SPAN_NULL, &asks[i]);
+        MCP_OUT(o, "}");
+    }
+    MCP_OUT(o, "}");
+}
+
 int mcp_render_input_required(Bytes *out, const McpReply *reply, const CallAsk *asks, size_t n,
                               Span request_state)
 {
@@ -109,15 +154,7 @@ int mcp_render_input_required(Bytes *out, const McpReply *reply, const CallAsk *
     mcp_out_span(&o, reply->id);
     MCP_OUT(&o, ",\"result\":{\"resultType\":\"input_required\"");
     if (n > 0) {
-        MCP_OUT(&o, ",\"inputRequests\":{");
-        for (size_t i = 0; i < n; i++) {
-            mcp_out_comma(&o);
-            mcp_out_string(&o, asks[i].key);
-            MCP_OUT(&o, ":{");
-            out_question(&o, reply->revision, SPAN_NULL, &asks[i]);
-            MCP_OUT(&o, "}");
-        }
-        MCP_OUT(&o, "}");
+        mcp_out_input_requests(&o, asks, n);
     }
     if (request_state.n > 0) {
         MCP_OUT(&o, ",\"requestState\":");

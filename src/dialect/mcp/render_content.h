@@ -31,5 +31,8 @@ int mcp_content_prepare(McpContent *ret, Arena *scratch, McpRevision revision,
 /* Appends the elements with their commas, without brackets. */
 void mcp_out_content(McpOut *o, const McpContent *content);
 
+/* The members of a tool's result but for `_meta`: content, structuredContent, isError… */
+void mcp_out_tool_members(McpOut *o, const McpContent *content);
+
 /* Bytes that it takes if it is spliced, for reserving. */
 size_t mcp_content_size(const CallResult *result);

@@ -38,6 +38,11 @@ static const ErrorRow error_rows[CALL_N_ERRORS] = {
     [CALL_ERROR_BAD_RESULT] = {MCP_ERROR_INTERNAL, MCP_ERROR_INTERNAL, TOOLS_REPORT},
     [CALL_ERROR_TOO_LARGE] = {MCP_ERROR_INTERNAL, MCP_ERROR_INTERNAL, TOOLS_REPORT},
     [CALL_ERROR_CANNOT_ASK] = {MCP_ERROR_INTERNAL, MCP_ERROR_INTERNAL, TOOLS_REPORT},
+    /* 2025-11-25 has the number of an unknown method for both. */
+    [CALL_ERROR_NEEDS_LATER] = {MCP_ERROR_METHOD_NOT_FOUND, MCP_ERROR_MISSING_CAPABILITY, NEVER},
+    [CALL_ERROR_NEVER_LATER] = {MCP_ERROR_METHOD_NOT_FOUND, MCP_ERROR_METHOD_NOT_FOUND, NEVER},
+    [CALL_ERROR_UNKNOWN_TASK] = {MCP_ERROR_INVALID_PARAMS, MCP_ERROR_INVALID_PARAMS, NEVER},
+    [CALL_ERROR_TASK_OVER] = {MCP_ERROR_INVALID_PARAMS, MCP_ERROR_INVALID_PARAMS, NEVER},
     [CALL_ERROR_INTERNAL] = {MCP_ERROR_INTERNAL, MCP_ERROR_INTERNAL, NEVER},
     /* What a model can read and act on, in every revision: there is no number to be told. */
     [CALL_ERROR_RAISED] = {MCP_ERROR_INTERNAL, MCP_ERROR_INTERNAL, MCP_2024_11_05},
@@ -125,6 +130,9 @@ static void out_error_data(McpOut *o, const McpReply *reply, const CallResult *r
         MCP_OUT(o, "}");
     } else if (result->error == CALL_ERROR_OWN && own_code_is_reserved(reply, result->wire_code)) {
         out_reserved_data(o, reply, result);
+    } else if (result->error == CALL_ERROR_NEEDS_LATER && reply->revision >= MCP_FIRST_MODERN) {
+        MCP_OUT(o, ",\"data\":{\"requiredCapabilities\":{\"extensions\":{\"" MCP_TASKS_EXTENSION
+                   "\":{}}}}");
     } else if (result->data.n > 0) {
         MCP_OUT(o, ",\"data\":");
         mcp_out_span(o, result->data);
@@ -189,10 +197,8 @@ static void out_raised_type(McpOut *o, Span type)
     MCP_OUT(o, ")\"");
 }
 
-static void out_tool_failure(McpOut *o, Arena *scratch, const McpReply *reply,
-                             const CallResult *result)
+void mcp_out_tool_failure(McpOut *o, Arena *scratch, const CallResult *result)
 {
-    mcp_out_result(o, reply);
     MCP_OUT_KEY(o, "content");
     MCP_OUT(o, "[{\"type\":\"text\",\"text\":");
     mcp_out_string(o, error_message(result));
@@ -209,16 +215,40 @@ static void out_tool_failure(McpOut *o, Arena *scratch, const McpReply *reply,
         out_own_structured(o, result);
     }
     MCP_OUT(o, ",\"isError\":true");
-    mcp_out_end_result(o, scratch, reply, result->meta);
+}
+
+bool mcp_error_is_report(McpRevision revision, CallError error)
+{
+    return revision >= error_rows[error].tool_result;
+}
+
+void mcp_out_error_object(McpOut *o, const McpReply *reply, const CallResult *result)
+{
+    MCP_OUT(o, "{\"code\":");
+    mcp_out_int(o, error_code(reply, result));
+    MCP_OUT(o, ",\"message\":");
+    mcp_out_string(o, error_message(result));
+    out_error_data(o, reply, result);
+    MCP_OUT(o, "}");
+}
+
+/* Does the tool itself say so? Whoever waits for the end of a task can wait for too long, too: that
+ * is no end of the task, and must not be taken for one. */
+static bool is_of_tool(const McpReply *reply, CallError error)
+{
+    return reply->verb == CALL_TOOL ||
+           (reply->verb == CALL_TASK_RESULT && error != CALL_ERROR_TIMEOUT);
 }
 
 void mcp_out_call_error(McpOut *o, Arena *scratch, const McpReply *reply, const CallResult *result)
 {
     /* Who called the tool by its name as a method expects a report and not a tool's result: there
      * an error is the only other thing that the answer can be. */
-    if (reply->verb == CALL_TOOL && !reply->is_bare &&
-        reply->revision >= error_rows[result->error].tool_result) {
-        out_tool_failure(o, scratch, reply, result);
+    if (is_of_tool(reply, result->error) && !reply->is_bare &&
+        mcp_error_is_report(reply->revision, result->error)) {
+        mcp_out_result(o, reply);
+        mcp_out_tool_failure(o, scratch, result);
+        mcp_out_end_result(o, scratch, reply, result->meta);
         return;
     }
     mcp_out_error_head(o, reply->id, error_code(reply, result), error_message(result));

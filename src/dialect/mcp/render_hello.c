@@ -21,6 +21,20 @@ static void out_supported(McpOut *o)
     MCP_OUT(o, "]");
 }
 
+/* In the core of 2025-11-25, and an extension from then on. */
+static void out_tasks(McpOut *o, McpRevision revision, const McpOffer *offer)
+{
+    if (revision >= MCP_FIRST_MODERN) {
+        MCP_OUT_KEY(o, "extensions");
+        MCP_OUT(o, "{\"" MCP_TASKS_EXTENSION "\":{}}");
+    } else if (revision == MCP_2025_11_25) {
+        MCP_OUT_KEY(o, "tasks");
+        MCP_OUT(o, "{");
+        mcp_out_span(o, offer->lists_tasks ? SPAN("\"list\":{},") : SPAN_NULL);
+        MCP_OUT(o, "\"cancel\":{},\"requests\":{\"tools\":{\"call\":{}}}}");
+    }
+}
+
 static void out_capabilities(McpOut *o, McpRevision revision, const McpOffer *offer)
 {
     Span of_list = offer->lists_change ? SPAN("{\"listChanged\":true}") : SPAN("{}");
@@ -47,6 +61,9 @@ static void out_capabilities(McpOut *o, McpRevision revision, const McpOffer *of
     if (offer->completions && revision >= MCP_2025_03_26) {
         MCP_OUT_KEY(o, "completions");
         MCP_OUT(o, "{}");
+    }
+    if (offer->tasks) {
+        out_tasks(o, revision, offer);
     }
     MCP_OUT(o, "}");
 }

@@ -93,6 +93,16 @@ int mcp_render_updated(Bytes *out, Span uri, Span subscription)
     return mcp_out_finish(&o);
 }
 
+static void out_strings(McpOut *o, const Span *texts, size_t n)
+{
+    MCP_OUT(o, "[");
+    for (size_t i = 0; i < n; i++) {
+        mcp_out_comma(o);
+        mcp_out_string(o, texts[i]);
+    }
+    MCP_OUT(o, "]");
+}
+
 int mcp_render_acknowledged(Bytes *out, Span subscription, const McpFilter *filter)
 {
     static const Span keys[] = {
@@ -114,12 +124,11 @@ int mcp_render_acknowledged(Bytes *out, Span subscription, const McpFilter *filt
     }
     if (filter->n_uris > 0) {
         MCP_OUT_KEY(&o, "resourceSubscriptions");
-        MCP_OUT(&o, "[");
-        for (size_t i = 0; i < filter->n_uris; i++) {
-            mcp_out_comma(&o);
-            mcp_out_string(&o, filter->uris[i]);
-        }
-        MCP_OUT(&o, "]");
+        out_strings(&o, filter->uris, filter->n_uris);
+    }
+    if (filter->n_tasks > 0) {
+        MCP_OUT_KEY(&o, "taskIds");
+        out_strings(&o, filter->tasks, filter->n_tasks);
     }
     MCP_OUT(&o, "}}}");
     return mcp_out_finish(&o);

@@ -86,30 +86,36 @@ void mcp_out_result(McpOut *o, const McpReply *reply)
     }
 }
 
-/* Whether the object might hold the key of serverInfo, perhaps in escapes; cheap, and wrong only
- * towards "yes". */
-static bool meta_may_hold_server_info(Span meta)
+static bool meta_holds_word(Span meta, Span word)
 {
-    static const char word[] = "serverInfo";
-    const size_t n_word = sizeof(word) - 1;
-
-    if (memchr(meta.p, '\\', meta.n) != NULL) {
-        return true;
-    }
-    for (const char *at = meta.p; (size_t)(meta.p + meta.n - at) >= n_word; at++) {
-        at = memchr(at, word[0], (size_t)(meta.p + meta.n - at) - n_word + 1);
+    for (const char *at = meta.p; (size_t)(meta.p + meta.n - at) >= word.n; at++) {
+        at = memchr(at, word.p[0], (size_t)(meta.p + meta.n - at) - word.n + 1);
         if (at == NULL) {
             return false;
         }
-        if (memcmp(at, word, n_word) == 0) {
+        if (memcmp(at, word.p, word.n) == 0) {
             return true;
         }
     }
     return false;
 }
 
-/* The members of meta without serverInfo: what a relayed server said of itself is not about us, and
- * the key is unknown to legacy eras. */
+/* Whether the object might hold a key that is ours, perhaps in escapes; cheap, and wrong only
+ * towards "yes". */
+static bool meta_may_hold_ours(Span meta)
+{
+    return memchr(meta.p, '\\', meta.n) != NULL || meta_holds_word(meta, SPAN("serverInfo")) ||
+           meta_holds_word(meta, SPAN("related-task"));
+}
+
+static bool meta_is_ours(JsonValue key)
+{
+    return json_string_equals(key, SPAN(MCP_META_SERVER_INFO)) ||
+           json_string_equals(key, SPAN(MCP_META_RELATED_TASK));
+}
+
+/* The members of meta without serverInfo and related-task: what a relayed server said of itself and
+ * of its tasks is not about us, and most eras do not know the keys. */
 static void out_meta_members(McpOut *o, Arena *scratch, Span meta)
 {
     JsonDoc doc;
@@ -118,7 +124,7 @@ static void out_meta_members(McpOut *o, Arena *scratch, Span meta)
     if (meta.n < 2 || meta.p[0] != '{') {
         return;
     }
-    if (!meta_may_hold_server_info(meta)) {
+    if (!meta_may_hold_ours(meta)) {
         if (meta.n > 2) {
             mcp_out_comma(o);
             mcp_out_span(o, span_make(meta.p + 1, meta.n - 2));
@@ -133,7 +139,7 @@ static void out_meta_members(McpOut *o, Arena *scratch, Span meta)
         return;
     }
     for (JsonIter it = json_iter(json_root(&doc)); it.is_object && json_iter_next(&it);) {
-        if (!json_string_equals(it.key, SPAN(MCP_META_SERVER_INFO))) {
+        if (!meta_is_ours(it.key)) {
             mcp_out_comma(o);
             mcp_out_span(o, json_span(it.key));
             MCP_OUT(o, ":");
@@ -146,7 +152,7 @@ void mcp_out_end_result(McpOut *o, Arena *scratch, const McpReply *reply, Span m
 {
     bool is_modern = reply->revision >= MCP_FIRST_MODERN;
 
-    if (is_modern || meta.n > 0) {
+    if (is_modern || meta.n > 0 || reply->task.n > 0) {
         MCP_OUT_KEY(o, "_meta");
         MCP_OUT(o, "{");
         if (is_modern) {
@@ -157,10 +163,31 @@ void mcp_out_end_result(McpOut *o, Arena *scratch, const McpReply *reply, Span m
                 mcp_out_identity(o, reply->revision, reply->identity, MCP_INFO_BRIEF);
             }
         }
+        if (reply->task.n > 0) {
+            mcp_out_related_task(o, reply->task);
+        }
         out_meta_members(o, scratch, meta);
         MCP_OUT(o, "}");
     }
     MCP_OUT(o, "}}");
+}
+
+void mcp_out_end_inner(McpOut *o, Arena *scratch, Span meta)
+{
+    if (meta.n > 0) {
+        MCP_OUT_KEY(o, "_meta");
+        MCP_OUT(o, "{");
+        out_meta_members(o, scratch, meta);
+        MCP_OUT(o, "}");
+    }
+    MCP_OUT(o, "}");
+}
+
+void mcp_out_related_task(McpOut *o, Span task)
+{
+    MCP_OUT(o, "\"" MCP_META_RELATED_TASK "\":{\"taskId\":");
+    mcp_out_string(o, task);
+    MCP_OUT(o, "}");
 }
 
 void mcp_out_notification(McpOut *o, Span method)

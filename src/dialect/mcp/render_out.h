@@ -29,6 +29,9 @@
 #define MCP_META_SERVER_INFO     "io.modelcontextprotocol/serverInfo"
 #define MCP_META_SUBSCRIPTION_ID "io.modelcontextprotocol/subscriptionId"
 
+/* And of 2025-11-25. */
+#define MCP_META_RELATED_TASK "io.modelcontextprotocol/related-task"
+
 typedef struct McpOut {
     Bytes *out;
     size_t start;
@@ -124,6 +127,15 @@ void mcp_out_result(McpOut *o, const McpReply *reply);
  * modern era and never in a legacy one; and the closing braces. scratch may be NULL if meta is
  * empty. */
 void mcp_out_end_result(McpOut *o, Arena *scratch, const McpReply *reply, Span meta);
+
+/* The tail of a result inside of another: `_meta`, if the provider gave one, and one brace. */
+void mcp_out_end_inner(McpOut *o, Arena *scratch, Span meta);
+
+/* `"…/related-task":{"taskId":…}`, a member of `_meta`. */
+void mcp_out_related_task(McpOut *o, Span task);
+
+/* `"inputRequests":{…}` of the modern era. */
+void mcp_out_input_requests(McpOut *o, const CallAsk *asks, size_t n);
 
 /* A notification or request up to its method: `,"params":{…}` may follow, and `}` must. */
 void mcp_out_notification(McpOut *o, Span method);

@@ -218,6 +218,8 @@ static void request_reset(McpRequest *request)
     arena_reset(&request->answers_arena, REQUEST_KEEP_BYTES);
     request->uris = mem_free(request->uris);
     request->n_uris = 0;
+    request->n_tasks = 0;
+    request->owner = SPAN_NULL;
     request->n_questions = 0;
     request->n_unanswered = 0;
     request->n_rounds = 0;

@@ -89,8 +89,10 @@ struct McpRequest {
 
     /* A subscription. */
     bool lists[3]; /* by McpListKind */
-    Span *uris;    /* owned, with their text behind them */
+    Span *uris;    /* owned; behind them the ids of tasks, and the text of both and of owner */
     size_t n_uris;
+    size_t n_tasks;
+    Span owner; /* McpFrom.owner */
 };
 
 typedef struct McpRequests {

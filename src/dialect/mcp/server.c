@@ -56,6 +56,7 @@ int mcp_server_new(McpServer **ret, const McpServerConfig *config)
     mcp_link_init(&server->listens);
     mcp_link_init(&server->batches);
     map_init(&server->subscribed, config->seed, LIMIT_MCP_SUBSCRIBED);
+    map_init(&server->tasks, config->seed, LIMIT_MCP_TASKS_TOLD);
     arena_init(&server->arena, arena_max(server->config.max_request_bytes));
     arena_init(&server->scratch, arena_max(server->config.max_response_bytes));
     bytes_init(&server->text, server->config.max_request_bytes + LIMIT_MCP_STATE_BYTES);
@@ -82,6 +83,7 @@ McpServer *mcp_server_free(McpServer *server)
         (void)mcp_batch_free(MCP_LINK_OWNER(server->batches.next, McpBatch, link));
     }
     map_deinit(&server->subscribed);
+    map_deinit(&server->tasks);
     arena_deinit(&server->arena);
     arena_deinit(&server->scratch);
     bytes_deinit(&server->text);
@@ -182,8 +184,13 @@ bool mcp_server_reuse(McpServer *server)
     return true;
 }
 
-static void take_notification(McpServer *server, const JsonrpcMessage *message)
+static void take_notification(McpServer *server, const JsonrpcMessage *message,
+                              const McpBatch *batch)
 {
+    if (batch == NULL && server->from.head != NULL &&
+        !mcp_check_notification_headers(server, message)) {
+        return;
+    }
     if (span_equals(message->method, SPAN("notifications/cancelled"))) {
         take_back(server, message);
     } else if (span_equals(message->method, SPAN("notifications/initialized"))) {
@@ -209,7 +216,7 @@ static void take_message(McpServer *server, JsonValue value, McpBatch *batch)
         mcp_serve_request(server, &message, batch);
         break;
     case JSONRPC_NOTIFICATION:
-        take_notification(server, &message);
+        take_notification(server, &message, batch);
         break;
     case JSONRPC_RESPONSE:
         mcp_take_answer(server, &message);

@@ -56,6 +56,8 @@ typedef struct McpOffer {
     bool completions;
     bool logging;
     bool lists_change; /* mcp_server_list_changed may be called */
+    bool tasks;        /* tools may run as tasks: the core's of 2025-11-25, later the extension's */
+    bool lists_tasks; /* tasks/list, too (2025-11-25): it is known who asks, or there is only one */
 } McpOffer;
 
 /* What a message is about, for transports that have more than one stream. */
@@ -135,6 +137,7 @@ typedef struct McpFrom {
      * none. May be NULL. */
     Span (*tool)(void *context, Span name);
     void *context;
+    Span owner; /* whose tasks the client sees (Call.owner). Borrowed until its calls have ended */
 } McpFrom;
 
 /* One message as it came off the wire; borrows it until mcp_server_next has returned false. now_ms:
@@ -161,6 +164,9 @@ bool mcp_server_had_request(const McpServer *server);
 /* Is there a request that came by that stream and has no answer yet? */
 bool mcp_server_is_open(const McpServer *server, const void *stream);
 
+/* Whether it is that of a subscription. */
+bool mcp_server_is_listening(const McpServer *server, const void *stream);
+
 /* Nothing is to be read or written for a while: gives back what was kept for it. */
 void mcp_server_trim(McpServer *server);
 
@@ -182,6 +188,11 @@ typedef enum McpListKind {
 } McpListKind;
 void mcp_server_list_changed(McpServer *server, McpListKind kind);
 void mcp_server_resource_updated(McpServer *server, Span uri);
+
+/* A task has come to another status: told to the legacy session that made it, and to subscriptions
+ * of its owner (empty: everybody's) that named it. The latter want what tasks/get would say; an end
+ * without its result, or questions that are not there, are left to those who ask. */
+void mcp_server_task_changed(McpServer *server, const CallTask *task, Span owner);
 
 /* The end begins: subscriptions are closed with their result, new requests are refused with a named
  * error (-32600, "invalid transition: … in state Shutting"; a legacy ping is still answered).

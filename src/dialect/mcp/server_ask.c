@@ -206,7 +206,9 @@ static int send_question(McpRequest *request, const CallAsk *ask)
     server->about.must_arrive = true;
     r = mcp_out_begin(&out, server, NULL, true);
     if (r == 0) {
-        r = mcp_render_ask(out.bytes, request->revision, question->id, ask);
+        McpReply reply = mcp_reply_to_request(request);
+
+        r = mcp_render_ask(out.bytes, request->revision, question->id, reply.task, ask);
     }
     r = mcp_out_end(&out, r);
     if (r == 0) {
@@ -256,7 +258,8 @@ void mcp_ask(McpRequest *request, const CallResult *result)
 
     if (result->n_asks == 0) {
         end_with(request, CALL_ERROR_INTERNAL, SPAN("the tool asked for input and named none"));
-    } else if (verb != CALL_TOOL && verb != CALL_PROMPT && verb != CALL_READ) {
+    } else if (verb != CALL_TOOL && verb != CALL_PROMPT && verb != CALL_READ &&
+               verb != CALL_TASK_RESULT) {
         end_with(request, CALL_ERROR_CANNOT_ASK, SPAN_NULL);
     } else if (request->revision >= MCP_FIRST_MODERN) {
         ask_modern(request, result);

@@ -26,6 +26,8 @@ typedef struct Wanted {
     JsonValue arguments;
     CallCompletion completion;
     Span cursor; /* p NULL if none: an empty cursor is one */
+    CallLater later;
+    int64_t later_ms;
     JsonValue inputs;
     Span state;
 } Wanted;
@@ -76,8 +78,9 @@ static bool take_params(McpServer *server, const McpInbound *in, Wanted *want)
         return mcp_check_string(server, in, in->known.name, "params.name", true, &want->target) &&
                mcp_check_object(server, in, in->known.arguments, "params.arguments", false,
                                 &want->arguments) &&
-               (want->verb == CALL_TOOL ||
-                are_strings(server, in, want->arguments, "params.arguments"));
+               (want->verb == CALL_TOOL
+                    ? mcp_take_later(server, in, &want->later, &want->later_ms)
+                    : are_strings(server, in, want->arguments, "params.arguments"));
     case CALL_READ:
     case CALL_SUBSCRIBE:
         return mcp_check_string(server, in, in->known.uri, "params.uri", true, &want->target);
@@ -87,8 +90,18 @@ static bool take_params(McpServer *server, const McpInbound *in, Wanted *want)
     case CALL_LIST_RESOURCES:
     case CALL_LIST_TEMPLATES:
     case CALL_LIST_PROMPTS:
+    case CALL_LIST_TASKS:
         return mcp_check_string(server, in, in->known.cursor, "params.cursor", false,
                                 &want->cursor);
+    case CALL_TASK_GET:
+    case CALL_TASK_RESULT:
+    case CALL_TASK_CANCEL:
+        return mcp_check_string(server, in, in->known.task_id, "params.taskId", true,
+                                &want->target);
+    case CALL_TASK_UPDATE:
+        return mcp_check_string(server, in, in->known.task_id, "params.taskId", true,
+                                &want->target) &&
+               mcp_take_responses(server, in, true, &want->inputs);
     case CALL_N_VERBS:
         break;
     }
@@ -120,6 +133,10 @@ static void finish(Call *call, const CallResult *result)
             mcp_request_end(request);
             return;
         }
+    }
+    if (result->kind == CALL_RESULT_TASK && call->verb == CALL_TOOL && result->n_tasks > 0 &&
+        request->revision < MCP_FIRST_MODERN) {
+        mcp_task_made(request->server, &result->tasks[0]);
     }
     mcp_answer_result(request, result);
     mcp_request_end(request);
@@ -214,12 +231,16 @@ static void open_call(McpServer *server, const McpInbound *in, Span method, cons
     call->verb = want->verb;
     call->target = want->target;
     call->arguments = want->arguments;
+    call->meta = want->verb == CALL_TOOL && !is_bare ? in->known.meta : JSON_VALUE_NULL;
     call->completion = want->completion;
     call->cursor = want->cursor;
     call->has_cursor = want->cursor.p != NULL;
     call->wants_progress = in->token.n > 0;
     call->log_level = in->log_level;
     call->can = in->can;
+    call->later = want->later;
+    call->later_ms = want->later_ms;
+    call->owner = server->from.owner;
     call->inputs = want->inputs;
     call->state = want->state;
     mcp_link_append(&server->events, &request->turn);

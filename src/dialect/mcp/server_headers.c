@@ -10,8 +10,9 @@
  *     Mcp-Param-*            arguments, where the tool's schema says so
  *
  * The version comes first, and the rest is left alone if it is not ours: another version may want
- * other headers. Legacy requests have only a version, and may leave it out. Notifications are not
- * looked at: no revision says what their headers are.
+ * other headers. Legacy requests have only a version, and may leave it out. A modern notification
+ * may leave out all of it, since no revision says what its headers are, and clients send none; but
+ * what is there must be right.
  */
 #include "dialect/mcp/server_internal.h"
 
@@ -22,6 +23,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "dialect/mcp/param_headers.h"
+#include "frame/http1_scan.h"
 
 /* What comes of a comparison, if not 0. */
 enum {
@@ -64,17 +66,6 @@ static void refuse_count(McpServer *server, const McpInbound *in, Span name, siz
                       name.p, n == 0 ? "missing" : "there more than once", (int)body.n, body.p);
 }
 
-/* Visible ASCII, space and tab: what else a reader of headers makes of it is not known. */
-static bool is_plain(Span value)
-{
-    for (size_t i = 0; i < value.n; i++) {
-        if ((value.p[i] < ' ' && value.p[i] != '\t') || value.p[i] > '~') {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* The value of the one header of that name. body: what it should be, for the refusal. */
 static bool take_header(McpServer *server, const McpInbound *in, Span name, Span body, Span *ret)
 {
@@ -85,7 +76,8 @@ static bool take_header(McpServer *server, const McpInbound *in, Span name, Span
         refuse_count(server, in, name, n, body);
         return false;
     }
-    if (!is_plain(value)) {
+    /* Visible ASCII, space and tab: what else a reader of headers makes of it is not known. */
+    if (!http1_scan_is_plain(value)) {
         refuse_value(server, in, name, value, "has invalid characters, body value is", body);
         return false;
     }
@@ -216,7 +208,6 @@ static bool check_value(McpServer *server, const McpInbound *in, Span name, Json
 static JsonValue named_by(const McpInbound *in)
 {
     Span method = in->message->method;
-    JsonValue v = JSON_VALUE_NULL;
 
     if (span_equals(method, SPAN("tools/call")) || span_equals(method, SPAN("prompts/get"))) {
         return in->known.name;
@@ -226,9 +217,9 @@ static JsonValue named_by(const McpInbound *in)
     }
     if (span_equals(method, SPAN("tasks/get")) || span_equals(method, SPAN("tasks/update")) ||
         span_equals(method, SPAN("tasks/cancel"))) {
-        (void)json_get(in->params, SPAN("taskId"), &v);
+        return in->known.task_id;
     }
-    return v;
+    return JSON_VALUE_NULL;
 }
 
 /* What is missing in params, or is no string, is refused with them. */
@@ -398,6 +389,36 @@ static bool check_legacy(McpServer *server, const McpInbound *in)
         return false;
     }
     return true;
+}
+
+bool mcp_check_notification_headers(McpServer *server, const JsonrpcMessage *message)
+{
+    McpInbound in = {.message = message, .revision = MCP_FIRST_MODERN};
+    JsonValue meta = JSON_VALUE_NULL;
+    JsonValue version;
+    Span value = SPAN_NULL;
+    Span text;
+    McpRevision revision;
+    bool is_modern = http1_head_find(server->from.head, version_header, &value) > 0 &&
+                     mcp_revision_parse(value, &revision) && revision >= MCP_FIRST_MODERN;
+
+    if (message->params.node != NULL && json_kind(message->params) == JSON_OBJECT &&
+        json_get(message->params, SPAN("_meta"), &meta) && json_kind(meta) == JSON_OBJECT &&
+        json_get(meta, SPAN("io.modelcontextprotocol/protocolVersion"), &version) &&
+        json_kind(version) == JSON_STRING) {
+        int r = json_string(version, &server->arena, &text);
+
+        if (r != 0) {
+            mcp_server_fail(server, err_fold(r));
+            return false;
+        }
+        is_modern = true;
+        if (!check_text(server, &in, version_header, text)) {
+            return false;
+        }
+    }
+    return !is_modern || http1_head_find(server->from.head, SPAN("Mcp-Method"), NULL) == 0 ||
+           check_text(server, &in, SPAN("Mcp-Method"), message->method);
 }
 
 bool mcp_check_headers(McpServer *server, const McpInbound *in)

@@ -191,6 +191,13 @@ static int merge_answers(McpServer *server, const McpInbound *in, const Returned
     return r;
 }
 
+bool mcp_take_responses(McpServer *server, const McpInbound *in, bool is_required, JsonValue *ret)
+{
+    return mcp_check_object(server, in, in->known.responses, "params.inputResponses", is_required,
+                            ret) &&
+           (ret->node == NULL || are_objects(server, in, *ret));
+}
+
 bool mcp_take_inputs(McpServer *server, const McpInbound *in, Span method, Span target,
                      JsonValue arguments, JsonValue *ret_inputs, Span *ret_state)
 {

@@ -12,6 +12,7 @@
  *     server_inputs.c    answers of the modern era
  *     server_answer.c    what an answer must look like
  *     server_listen.c    who is told of changes
+ *     server_tasks.c     calls whose answer comes later
  *     server_stream.c    what transports with many streams ask
  *
  * Thread: loop.
@@ -47,6 +48,7 @@ struct McpBatch {
 typedef struct McpSaid {
     size_t n;
     unsigned can;
+    bool takes_tasks;
     CallLogLevel log_level;
     char text[MCP_SAID_BYTES];
 } McpSaid;
@@ -66,6 +68,7 @@ struct McpServer {
     Map subscribed; /* URI → not NULL if it changed before the client was ready to hear it */
     size_t n_subscribed_bytes; /* of the URIs in it */
     bool has_changed[3];       /* by McpListKind; likewise */
+    Map tasks;                 /* ids of those that the session made and that have not ended */
 
     /* Of the message that is being received; all NULL otherwise. */
     McpFrom from;
@@ -98,6 +101,8 @@ typedef struct McpParams {
     JsonValue cursor;
     JsonValue responses; /* inputResponses */
     JsonValue state;     /* requestState */
+    JsonValue task;
+    JsonValue task_id;
 } McpParams;
 
 /* A request that is being looked at. */
@@ -111,6 +116,7 @@ typedef struct McpInbound {
     Span token;
     CallLogLevel log_level;
     unsigned can;
+    bool takes_tasks; /* modern: the request declares the extension */
     McpOffer offer;
 } McpInbound;
 
@@ -224,6 +230,8 @@ unsigned mcp_client_can(JsonValue capabilities, McpRevision revision);
 /* Do the headers of the HTTP request (server->from.head, which there is) say what the message says?
  * The era is known. False if the request was refused. */
 bool mcp_check_headers(McpServer *server, const McpInbound *in);
+/* The same of a notification, which may leave them out. */
+bool mcp_check_notification_headers(McpServer *server, const JsonrpcMessage *message);
 
 /* server_calls.c */
 
@@ -248,6 +256,24 @@ void mcp_unask(McpRequest *request, Span reason);
  * if the request was refused. */
 bool mcp_take_inputs(McpServer *server, const McpInbound *in, Span method, Span target,
                      JsonValue arguments, JsonValue *ret_inputs, Span *ret_state);
+
+/* The answers alone, which belong to no requestState: an object of objects; node NULL if there are
+ * none. False if the request was refused. */
+bool mcp_take_responses(McpServer *server, const McpInbound *in, bool is_required, JsonValue *ret);
+
+/* server_tasks.c */
+
+/* Has that revision tasks, in its core or as an extension? */
+bool mcp_has_tasks(McpRevision revision);
+
+/* What a tools/call says about when its answer may come. False if the request was refused. */
+bool mcp_take_later(McpServer *server, const McpInbound *in, CallLater *ret, int64_t *ret_ms);
+
+/* Refuses a request that is about tasks and does not declare the extension. */
+void mcp_refuse_undeclared(McpServer *server, const McpInbound *in);
+
+/* A call of the legacy session became a task: it will be told of what becomes of it. */
+void mcp_task_made(McpServer *server, const CallTask *task);
 
 /* server_answer.c */
 

@@ -39,25 +39,27 @@ int mcp_subscribe(McpServer *server, Span uri)
     return r;
 }
 
-/* The array of URIs, checked; node NULL if there is none. False if the request was refused. */
-static bool take_uris(McpServer *server, const McpInbound *in, JsonValue filter, JsonValue *ret)
+/* An array of URIs, or of ids, checked; node NULL if there is none. False if the request was
+ * refused. */
+static bool take_names(McpServer *server, const McpInbound *in, JsonValue filter, Span key,
+                       JsonValue *ret)
 {
-    JsonValue uris;
+    JsonValue names;
     bool is_good;
 
-    if (!json_get(filter, SPAN("resourceSubscriptions"), &uris)) {
+    if (!json_get(filter, key, &names)) {
         return true;
     }
-    is_good = json_kind(uris) == JSON_ARRAY;
-    for (JsonIter it = json_iter(uris); is_good && json_iter_next(&it);) {
+    is_good = json_kind(names) == JSON_ARRAY;
+    for (JsonIter it = json_iter(names); is_good && json_iter_next(&it);) {
         is_good = json_kind(it.value) == JSON_STRING;
     }
     if (!is_good) {
-        mcp_refuse(server, in, MCP_ERROR_INVALID_PARAMS,
-                   "params.notifications.resourceSubscriptions must be an array of strings");
+        mcp_refuse_format(server, in, MCP_ERROR_INVALID_PARAMS,
+                          "params.notifications.%s must be an array of strings", key.p);
         return false;
     }
-    *ret = uris;
+    *ret = names;
     return true;
 }
 
@@ -80,30 +82,68 @@ static bool take_lists(McpServer *server, const McpInbound *in, JsonValue filter
     return true;
 }
 
-/* Copies the URIs, decoded, behind the array that names them. 0, -ENOMEM. */
-static int keep_uris(McpRequest *listen, JsonValue uris)
+/* What a subscription names; node NULL where it names none. */
+typedef struct Named {
+    JsonValue uris;
+    JsonValue tasks;
+} Named;
+
+static size_t count_names(JsonValue names)
 {
-    size_t n = json_count(uris);
+    return names.node == NULL ? 0 : json_count(names);
+}
+
+static size_t names_bytes(JsonValue names)
+{
+    return names.node == NULL ? 0 : json_span(names).n;
+}
+
+/* Decodes the names to *at, which moves. */
+static size_t copy_names(JsonValue names, Span *spans, char **at)
+{
+    size_t n = 0;
+
+    if (names.node == NULL) {
+        return 0;
+    }
+    for (JsonIter it = json_iter(names); json_iter_next(&it);) {
+        size_t n_name = json_string_decode(it.value, *at);
+
+        spans[n++] = span_make(*at, n_name);
+        *at += n_name;
+    }
+    return n;
+}
+
+/* Copies the names, decoded, behind the array that names them, and whose tasks they are. 0,
+ * -ENOMEM. */
+static int keep_names(McpRequest *listen, const Named *named, Span owner)
+{
+    size_t n = count_names(named->uris) + count_names(named->tasks);
     char *at;
 
     /* Decoded text is never longer than the JSON. */
-    listen->uris = mem_alloc(n * sizeof(*listen->uris) + json_span(uris).n);
+    listen->uris = mem_alloc(n * sizeof(*listen->uris) + names_bytes(named->uris) +
+                             names_bytes(named->tasks) + owner.n);
     if (listen->uris == NULL) {
         return err_raise(-ENOMEM);
     }
     at = (char *)(listen->uris + n);
-    for (JsonIter it = json_iter(uris); json_iter_next(&it);) {
-        size_t n_uri = json_string_decode(it.value, at);
-
-        listen->uris[listen->n_uris++] = span_make(at, n_uri);
-        at += n_uri;
+    listen->n_uris = copy_names(named->uris, listen->uris, &at);
+    listen->n_tasks = copy_names(named->tasks, listen->uris + listen->n_uris, &at);
+    if (owner.n > 0) {
+        memcpy(at, owner.p, owner.n);
+        listen->owner = span_make(at, owner.n);
     }
     return 0;
 }
 
 static int acknowledge(McpServer *server, const McpRequest *listen)
 {
-    McpFilter filter = {.uris = listen->uris, .n_uris = listen->n_uris};
+    McpFilter filter = {.uris = listen->uris,
+                        .n_uris = listen->n_uris,
+                        .tasks = listen->n_tasks > 0 ? listen->uris + listen->n_uris : NULL,
+                        .n_tasks = listen->n_tasks};
     McpOut out;
     int r;
 
@@ -118,7 +158,7 @@ static int acknowledge(McpServer *server, const McpRequest *listen)
 }
 
 static void open_listen(McpServer *server, const McpInbound *in, const bool lists[3],
-                        JsonValue uris)
+                        const Named *named)
 {
     McpRequest *listen = NULL;
     int r = mcp_requests_open(&server->requests, jsonrpc_id_text(in->message), in->key, SPAN_NULL,
@@ -134,9 +174,9 @@ static void open_listen(McpServer *server, const McpInbound *in, const bool list
     memcpy(listen->lists, lists, sizeof(listen->lists));
     mcp_link_append(&server->listens, &listen->link);
     server->n_listens++;
-    if (uris.node != NULL) {
-        r = keep_uris(listen, uris);
-        server->n_listen_uris += listen->n_uris;
+    if (named->uris.node != NULL || named->tasks.node != NULL) {
+        r = keep_names(listen, named, server->from.owner);
+        server->n_listen_uris += listen->n_uris + listen->n_tasks;
     }
     if (r == 0) {
         r = acknowledge(server, listen);
@@ -150,26 +190,36 @@ static void open_listen(McpServer *server, const McpInbound *in, const bool list
 void mcp_serve_listen(McpServer *server, const McpInbound *in)
 {
     JsonValue filter = JSON_VALUE_NULL;
-    JsonValue uris = JSON_VALUE_NULL;
+    Named named = {.uris = JSON_VALUE_NULL, .tasks = JSON_VALUE_NULL};
     bool lists[3];
 
     if (!mcp_take_object(server, in, in->params, SPAN("notifications"), "params.notifications",
                          true, &filter) ||
-        !take_lists(server, in, filter, lists) || !take_uris(server, in, filter, &uris)) {
+        !take_lists(server, in, filter, lists) ||
+        !take_names(server, in, filter, SPAN("resourceSubscriptions"), &named.uris) ||
+        !take_names(server, in, filter, SPAN("taskIds"), &named.tasks)) {
         return;
     }
     if (!in->offer.resources) {
-        uris = JSON_VALUE_NULL;
+        named.uris = JSON_VALUE_NULL;
+    }
+    if (!in->offer.tasks) {
+        named.tasks = JSON_VALUE_NULL;
+    }
+    if (named.tasks.node != NULL && !in->takes_tasks) {
+        mcp_refuse_undeclared(server, in);
+        return;
     }
     if (server->n_listens >= LIMIT_MCP_LISTENS) {
         mcp_refuse(server, in, MCP_ERROR_RATE, "too many subscriptions are open");
         return;
     }
-    if (uris.node != NULL && json_count(uris) > LIMIT_MCP_SUBSCRIBED - server->n_listen_uris) {
-        mcp_refuse(server, in, MCP_ERROR_RATE, "too many resources are subscribed to");
+    if (count_names(named.uris) + count_names(named.tasks) >
+        LIMIT_MCP_SUBSCRIBED - server->n_listen_uris) {
+        mcp_refuse(server, in, MCP_ERROR_RATE, "too many resources or tasks are subscribed to");
         return;
     }
-    open_listen(server, in, lists, uris);
+    open_listen(server, in, lists, &named);
 }
 
 void mcp_listen_forget(McpRequest *listen)
@@ -177,7 +227,7 @@ void mcp_listen_forget(McpRequest *listen)
     McpServer *server = listen->server;
 
     server->n_listens--;
-    server->n_listen_uris -= listen->n_uris;
+    server->n_listen_uris -= listen->n_uris + listen->n_tasks;
     mcp_request_end(listen);
 }
 

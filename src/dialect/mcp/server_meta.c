@@ -42,6 +42,15 @@ unsigned mcp_client_can(JsonValue capabilities, McpRevision revision)
     return can;
 }
 
+/* The extension, of which nothing but its presence counts. */
+static bool declares_tasks(JsonValue capabilities)
+{
+    JsonValue extensions;
+
+    return json_get(capabilities, SPAN("extensions"), &extensions) &&
+           has_object(extensions, SPAN(MCP_TASKS_EXTENSION));
+}
+
 /* progressToken, in both eras. */
 static bool take_token(McpServer *server, McpInbound *in, JsonValue meta)
 {
@@ -82,6 +91,7 @@ static bool take_capabilities(McpServer *server, const McpInbound *in, JsonValue
                               JsonValue *ret)
 {
     JsonValue elicitation = JSON_VALUE_NULL;
+    JsonValue extensions = JSON_VALUE_NULL;
     JsonValue unused;
 
     return mcp_take_object(server, in, meta, META("clientCapabilities"),
@@ -97,7 +107,14 @@ static bool take_capabilities(McpServer *server, const McpInbound *in, JsonValue
                            MCP_META_PATH("clientCapabilities") ".elicitation.form", false,
                            &unused) &&
            mcp_take_object(server, in, elicitation, SPAN("url"),
-                           MCP_META_PATH("clientCapabilities") ".elicitation.url", false, &unused);
+                           MCP_META_PATH("clientCapabilities") ".elicitation.url", false,
+                           &unused) &&
+           mcp_take_object(server, in, *ret, SPAN("extensions"),
+                           MCP_META_PATH("clientCapabilities") ".extensions", false, &extensions) &&
+           mcp_take_object(server, in, extensions, SPAN(MCP_TASKS_EXTENSION),
+                           MCP_META_PATH("clientCapabilities") ".extensions[\"" MCP_TASKS_EXTENSION
+                                                               "\"]",
+                           false, &unused);
 }
 
 /* What every request of the modern era must say about itself. False if it was refused. */
@@ -113,6 +130,7 @@ static bool take_modern_meta(McpServer *server, McpInbound *in, JsonValue meta)
         return false;
     }
     in->can = mcp_client_can(capabilities, in->revision);
+    in->takes_tasks = declares_tasks(capabilities);
     in->log_level = CALL_LOG_NONE;
     if (level.p != NULL && !call_log_level_parse(level, &in->log_level)) {
         mcp_refuse(server, in, MCP_ERROR_INVALID_PARAMS,
@@ -179,6 +197,7 @@ static bool was_said(const McpServer *server, McpInbound *in, Span meta)
     }
     in->revision = MCP_FIRST_MODERN;
     in->can = said->can;
+    in->takes_tasks = said->takes_tasks;
     in->log_level = said->log_level;
     return true;
 }
@@ -194,6 +213,7 @@ static void keep_said(McpServer *server, const McpInbound *in, Span meta)
     memcpy(said->text, meta.p, meta.n);
     said->n = meta.n;
     said->can = in->can;
+    said->takes_tasks = in->takes_tasks;
     said->log_level = in->log_level;
 }
 

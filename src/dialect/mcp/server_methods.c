@@ -23,6 +23,7 @@ enum {
     ERA_LEGACY = 1u << 0,
     ERA_MODERN = 1u << 1,
     ERA_BOTH = ERA_LEGACY | ERA_MODERN,
+    ERA_TASKS = 1u << 2, /* the one legacy revision that has them in its core */
 };
 
 typedef enum Need {
@@ -32,6 +33,8 @@ typedef enum Need {
     NEED_PROMPTS,
     NEED_COMPLETIONS,
     NEED_LOGGING,
+    NEED_TASKS,
+    NEED_TASK_LIST,
 } Need;
 
 typedef struct Method {
@@ -185,6 +188,11 @@ static const Method methods[] = {
     {{"prompts/get", 11}, ERA_BOTH, NEED_PROMPTS, NULL, CALL_PROMPT},
     {{"prompts/list", 12}, ERA_BOTH, NEED_PROMPTS, NULL, CALL_LIST_PROMPTS},
     {{"completion/complete", 19}, ERA_BOTH, NEED_COMPLETIONS, NULL, CALL_COMPLETE},
+    {{"tasks/get", 9}, ERA_TASKS | ERA_MODERN, NEED_TASKS, NULL, CALL_TASK_GET},
+    {{"tasks/result", 12}, ERA_TASKS, NEED_TASKS, NULL, CALL_TASK_RESULT},
+    {{"tasks/update", 12}, ERA_MODERN, NEED_TASKS, NULL, CALL_TASK_UPDATE},
+    {{"tasks/cancel", 12}, ERA_TASKS | ERA_MODERN, NEED_TASKS, NULL, CALL_TASK_CANCEL},
+    {{"tasks/list", 10}, ERA_TASKS, NEED_TASK_LIST, NULL, CALL_LIST_TASKS},
     {{"logging/setLevel", 16}, ERA_LEGACY, NEED_LOGGING, serve_set_level, 0},
     {{"initialize", 10}, ERA_LEGACY, NEED_NOTHING, serve_initialize, 0},
     {{"server/discover", 15}, ERA_MODERN, NEED_NOTHING, serve_discover, 0},
@@ -204,22 +212,34 @@ static bool is_offered(const McpOffer *offer, Need need)
         return offer->completions;
     case NEED_LOGGING:
         return offer->logging;
+    case NEED_TASKS:
+        return offer->tasks;
+    case NEED_TASK_LIST:
+        return offer->tasks && offer->lists_tasks;
     case NEED_NOTHING:
         break;
     }
     return true;
 }
 
-/* NULL if that era, or this server, has no such method. */
-static const Method *find_method(Span name, unsigned era, const McpOffer *offer)
+/* NULL if none of these eras, or not this server, has such a method. */
+static const Method *find_method(Span name, unsigned eras, const McpOffer *offer)
 {
     for (size_t i = 0; i < TW_ARRAY_SIZE(methods); i++) {
         if (span_equals(methods[i].name, name)) {
-            return (methods[i].eras & era) != 0 && is_offered(offer, methods[i].need) ? &methods[i]
-                                                                                      : NULL;
+            return (methods[i].eras & eras) != 0 && is_offered(offer, methods[i].need) ? &methods[i]
+                                                                                       : NULL;
         }
     }
     return NULL;
+}
+
+static unsigned eras_of(McpRevision revision)
+{
+    if (revision >= MCP_FIRST_MODERN) {
+        return ERA_MODERN;
+    }
+    return mcp_has_tasks(revision) ? ERA_LEGACY | ERA_TASKS : ERA_LEGACY;
 }
 
 /* "2024-11-05, …": those that begin with initialize. */
@@ -285,12 +305,14 @@ static void serve_method(McpServer *server, McpInbound *in, bool has_bad_params)
         refuse_no_session(server, in);
         return;
     }
-    method = find_method(name, is_modern ? ERA_MODERN : ERA_LEGACY, &in->offer);
+    method = find_method(name, eras_of(in->revision), &in->offer);
     if (method == NULL && !is_modern && in->offer.tools && config->is_tool != NULL) {
         is_bare = config->is_tool(config->context, name);
     }
     if (method == NULL && !is_bare) {
         refuse_method(server, in);
+    } else if (is_modern && method->need == NEED_TASKS && !in->takes_tasks) {
+        mcp_refuse_undeclared(server, in);
     } else if (has_bad_params) {
         mcp_refuse(server, in, MCP_ERROR_INVALID_PARAMS, "params must be an object");
     } else if (is_bare) {

@@ -168,6 +168,8 @@ McpReply mcp_reply_to_request(const McpRequest *request)
                       .id = request->id,
                       .target = request->call.target,
                       .is_bare = request->is_bare,
+                      .task =
+                          request->call.verb == CALL_TASK_RESULT ? request->call.target : SPAN_NULL,
                       .identity = request->server->config.identity,
                       .server_info = bytes_span(&request->server->server_info)};
 }
@@ -180,6 +182,10 @@ static int answer_result(McpRequest *request, const CallResult *result, bool is_
     int r;
 
     mcp_about_request(request, true);
+    if (result->kind == CALL_RESULT_ERROR && result->error == CALL_ERROR_NEEDS_LATER &&
+        request->revision >= MCP_FIRST_MODERN) {
+        server->about.code = MCP_ERROR_MISSING_CAPABILITY;
+    }
     r = mcp_out_begin(&out, server, request->batch, is_result);
     if (request->batch == NULL && server->config.sink->commit_lent != NULL) {
         reply.lent = &out.lent;

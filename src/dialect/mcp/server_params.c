@@ -79,16 +79,16 @@ static JsonValue *slot_of(McpParams *params, Span name)
         slot = &params->uri;
         break;
     case 4:
-        wanted = SPAN("name");
-        slot = &params->name;
+        wanted = name.p[0] == 't' ? SPAN("task") : SPAN("name");
+        slot = name.p[0] == 't' ? &params->task : &params->name;
         break;
     case 5:
         wanted = SPAN("_meta");
         slot = &params->meta;
         break;
     case 6:
-        wanted = SPAN("cursor");
-        slot = &params->cursor;
+        wanted = name.p[0] == 't' ? SPAN("taskId") : SPAN("cursor");
+        slot = name.p[0] == 't' ? &params->task_id : &params->cursor;
         break;
     case 9:
         wanted = SPAN("arguments");

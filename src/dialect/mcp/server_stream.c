@@ -17,6 +17,11 @@ bool mcp_server_is_open(const McpServer *server, const void *stream)
     return is_among(&server->requests.open, stream) || is_among(&server->listens, stream);
 }
 
+bool mcp_server_is_listening(const McpServer *server, const void *stream)
+{
+    return is_among(&server->listens, stream);
+}
+
 void mcp_server_trim(McpServer *server)
 {
     arena_reset(&server->arena, 0);

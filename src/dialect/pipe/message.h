@@ -48,6 +48,11 @@
 #define PIPE_CODE_PROTOCOL      "PIPE_PROTOCOL_ERROR" /* ours: no message of this protocol */
 #define PIPE_CODE_NO_RESOURCE   "RESOURCE_NOT_FOUND"  /* ours */
 
+/* `_meta` of a tool that is a command: its results are envelopes (call/envelope.h). Guarded: the
+ * add-in has a desk of its own. */
+#define PIPE_META_COMMAND    "toolwire/command"
+#define PIPE_COMMAND_GUARDED "guarded"
+
 enum {
     PIPE_E_PROTOCOL = 1, /* not JSON, no object, no type: say why and close */
     PIPE_E_VALUE,        /* a message of a known type whose members are wrong: say why, go on */

@@ -49,3 +49,6 @@ bool pipe_is_code(Span text);
 
 /* A text that must not be empty, else those words. */
 Span pipe_words_or(Span text, const char *words);
+
+/* A failed command's whole answer (call/envelope.h): `ok` false, and a `code`. */
+bool pipe_is_failed_envelope(JsonValue data);

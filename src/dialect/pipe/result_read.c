@@ -287,6 +287,16 @@ static int read_success(CallResult *result, Arena *arena, JsonValue data)
                                                    : read_json_text(result, arena, data, json));
 }
 
+bool pipe_is_failed_envelope(JsonValue data)
+{
+    JsonValue ok;
+    JsonValue code;
+
+    return data.node != NULL && json_kind(data) == JSON_OBJECT && json_get(data, SPAN("ok"), &ok) &&
+           json_kind(ok) == JSON_FALSE && json_get(data, SPAN("code"), &code) &&
+           json_kind(code) == JSON_STRING;
+}
+
 /* What the peer's error says besides its code and its message. */
 static void built_add_rest(Bytes *built, JsonValue error)
 {
@@ -389,9 +399,12 @@ int pipe_read_meta(CallResult *result, Arena *arena, int64_t duration_ms, int64_
 int pipe_result_read(CallResult *ret, Arena *arena, const PipeMessage *message, int64_t waited_ms)
 {
     CallResult result = {.kind = CALL_RESULT_TOOL, .content_kinds = CALL_CONTENT_TEXT};
-    int r = message->success ? read_success(&result, arena, message->data)
-                             : read_failure(&result, arena, message);
+    bool is_envelope = !message->success && pipe_is_failed_envelope(message->data);
+    int r = message->success || is_envelope ? read_success(&result, arena, message->data)
+                                            : read_failure(&result, arena, message);
 
+    /* All that the error says is in it. */
+    result.is_error = !message->success;
     if (r == 0) {
         r = pipe_read_meta(&result, arena, message->duration_ms, waited_ms);
     }

@@ -23,6 +23,10 @@ static const char *const error_codes[CALL_N_ERRORS] = {
     [CALL_ERROR_BAD_RESULT] = PIPE_CODE_HANDLER,
     [CALL_ERROR_TOO_LARGE] = PIPE_CODE_TOO_LARGE,
     [CALL_ERROR_CANNOT_ASK] = PIPE_CODE_HANDLER,
+    [CALL_ERROR_NEEDS_LATER] = PIPE_CODE_HANDLER,
+    [CALL_ERROR_NEVER_LATER] = PIPE_CODE_HANDLER,
+    [CALL_ERROR_UNKNOWN_TASK] = PIPE_CODE_HANDLER,
+    [CALL_ERROR_TASK_OVER] = PIPE_CODE_HANDLER,
     [CALL_ERROR_INTERNAL] = PIPE_CODE_HANDLER,
     [CALL_ERROR_RAISED] = PIPE_CODE_HANDLER, /* unless it says its own */
     [CALL_ERROR_OWN] = PIPE_CODE_HANDLER,
@@ -35,6 +39,7 @@ typedef struct Failure {
     Bytes joined; /* texts of several blocks */
     Span code;
     Span message;
+    Span data; /* an envelope that says all of it; else empty */
     int r;
 } Failure;
 
@@ -222,10 +227,15 @@ static void failure_of_tool(Failure *f, const CallResult *result)
     JsonValue error;
 
     if (result->structured.n > 0 &&
-        failure_parse(f, &result->structured, 1, SPAN_NULL, SPAN_NULL, &structured) &&
-        json_get(structured, SPAN("error"), &error)) {
-        f->code = failure_text(f, error, SPAN("code"));
-        f->message = failure_text(f, error, SPAN("message"));
+        failure_parse(f, &result->structured, 1, SPAN_NULL, SPAN_NULL, &structured)) {
+        if (pipe_is_failed_envelope(structured)) {
+            f->code = failure_text(f, structured, SPAN("code"));
+            f->message = failure_text(f, structured, SPAN("msg"));
+            f->data = result->structured;
+        } else if (json_get(structured, SPAN("error"), &error)) {
+            f->code = failure_text(f, error, SPAN("code"));
+            f->message = failure_text(f, error, SPAN("message"));
+        }
     }
     if (f->r == 0 && f->message.n == 0) {
         f->message = failure_texts(f, result);
@@ -239,7 +249,7 @@ static void write_result_head(PipeOut *o, Span call_id, bool success)
     pipe_out_span(o, SPAN("\"call_id\":"));
     pipe_out_string(o, call_id);
     pipe_out_span(o, success ? SPAN(",\"success\":true,\"data\":")
-                             : SPAN(",\"success\":false,\"data\":null,\"error\":"));
+                             : SPAN(",\"success\":false,\"data\":"));
 }
 
 static void write_duration(PipeOut *o, int64_t duration_ms)
@@ -268,7 +278,8 @@ static int write_failure(Bytes *out, const PipeHead *head, Span call_id, const C
     }
     o = pipe_out_begin(out, head, PIPE_TOOL_RESULT, NULL);
     write_result_head(&o, call_id, false);
-    pipe_out_span(&o, SPAN("{\"code\":"));
+    pipe_out_span(&o, f.data.n > 0 ? f.data : SPAN("null"));
+    pipe_out_span(&o, SPAN(",\"error\":{\"code\":"));
     pipe_out_string(&o, f.code);
     pipe_out_span(&o, SPAN(",\"message\":"));
     pipe_out_string(&o, f.message);

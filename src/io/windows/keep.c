@@ -92,7 +92,7 @@ static bool keep_is_there(const wchar_t *path)
 }
 
 /* Makes what is missing of the folders on the way, ours alone. */
-static int keep_make_folders(const char *path)
+int io_keep_make_folders(const char *path)
 {
     CLEANUP(mem_freep) wchar_t *wide = NULL;
     WinPrivacy privacy;
@@ -187,7 +187,7 @@ int io_keep_write(const char *path, Span content)
 {
     CLEANUP(mem_freep) wchar_t *temp = NULL;
     HANDLE handle = NULL;
-    int r = keep_make_folders(path);
+    int r = io_keep_make_folders(path);
 
     if (r == 0) {
         r = keep_open_temp(path, &handle, &temp);

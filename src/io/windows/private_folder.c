@@ -168,6 +168,13 @@ int private_folder_runtime_path(char **ret, Diag *reterr_diag)
     return 0;
 }
 
+/* A user's programs agree on LOCALAPPDATA. */
+size_t private_folder_runtime_variables(PrivateFolderVariable ret[PRIVATE_FOLDER_VARIABLES])
+{
+    (void)ret;
+    return 0;
+}
+
 int private_folder_runtime(char **ret, Diag *reterr_diag)
 {
     CLEANUP(mem_freep) char *path = NULL;

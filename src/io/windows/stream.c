@@ -457,6 +457,11 @@ bool io_stream_has_hung_up(const IoStream *stream)
     return stream->is_reading && stream->in.side != NULL && win_side_has_hung_up(stream->in.side);
 }
 
+bool io_stream_is_deserted(const IoStream *stream)
+{
+    return stream->error != 0 || io_stream_has_hung_up(stream);
+}
+
 void io_stream_shut_output(IoStream *stream)
 {
     stream->is_shutting = true;

@@ -203,6 +203,59 @@ static void a_token_must_be_shown(void **state)
     fixture_stop(&f);
 }
 
+/* What serve says of options that it cannot use. */
+static void refused(TwHttpOptions options, const char *address, int error, const char *message)
+{
+    TwServer *server = tw_server_new("t", "1");
+
+    assert_int_equal(tw_server_serve_http(server, address, &options), error);
+    if (strstr(tw_server_message(server), message) == NULL ||
+        strstr(tw_server_message(server), "--") != NULL) {
+        fail_msg("%s", tw_server_message(server));
+    }
+    tw_server_free(server);
+}
+
+static void a_token_that_protects_nothing_is_refused(void **state)
+{
+    static const struct {
+        const char *token;
+        const char *message;
+    } cases[] = {
+        {"", "TwHttpOptions.token: the token is empty"},
+        {"0123456789abcde", "a token of 15 bytes can be guessed"},
+        {"a secret with blanks in it", "letters, digits"},
+        {"line-one-of-two\nline-two", "letters, digits"},
+        {"not-\xc3\xa4scii-at-all-but-long", "letters, digits"},
+    };
+
+    (void)state;
+    (void)alarm(60); /* one that is taken is served, and would not end */
+    for (size_t i = 0; i < TW_ARRAY_SIZE(cases); i++) {
+        refused((TwHttpOptions){.token = cases[i].token}, "127.0.0.1:0", TW_ERROR_ARGUMENT,
+                cases[i].message);
+        refused((TwHttpOptions){.token = cases[i].token}, "0.0.0.0:0", TW_ERROR_ARGUMENT,
+                cases[i].message);
+    }
+    refused((TwHttpOptions){.token = NULL}, "0.0.0.0:0", TW_ERROR_SYSTEM,
+            "set TwHttpOptions.token");
+    (void)alarm(0);
+}
+
+static void names_that_nobody_can_have_are_refused(void **state)
+{
+    const char *const hosts[] = {"good.example", "http://hub.example", NULL};
+    const char *const origins[] = {"https://page.example/", NULL};
+
+    (void)state;
+    (void)alarm(60);
+    refused((TwHttpOptions){.allowed_hosts = hosts}, "127.0.0.1:0", TW_ERROR_ARGUMENT,
+            "TwHttpOptions.allowed_hosts: 'http://hub.example' is a URL");
+    refused((TwHttpOptions){.allowed_origins = origins}, "127.0.0.1:0", TW_ERROR_ARGUMENT,
+            "TwHttpOptions.allowed_origins: 'https://page.example/' has a path");
+    (void)alarm(0);
+}
+
 static void a_unix_socket_serves_as_well(void **state)
 {
     char folder[] = "/tmp/tw-http-XXXXXX";
@@ -267,6 +320,8 @@ int main(void)
         cmocka_unit_test(calls_are_answered_until_stop),
         cmocka_unit_test(another_path_hosts_and_origins_are_as_told),
         cmocka_unit_test(a_token_must_be_shown),
+        cmocka_unit_test(a_token_that_protects_nothing_is_refused),
+        cmocka_unit_test(names_that_nobody_can_have_are_refused),
         cmocka_unit_test(a_unix_socket_serves_as_well),
         cmocka_unit_test(a_signal_ends_it_and_is_the_programs_own_again),
         cmocka_unit_test(an_address_that_cannot_be_used_is_named),

@@ -127,6 +127,7 @@ static void the_token_must_be_the_whole_token(void **state)
     for (size_t i = 0; i < TW_ARRAY_SIZE(right); i++) {
         assert_int_equal(check(&f, right[i]), 0);
         assert_string_equal(f.grant.subject, "");
+        assert_true(f.grant.end_s == INT64_MAX);
         assert_true(f.grant.id != 0 && f.grant.id != 7);
         id = f.grant.id;
         assert_int_equal(check(&f, "Bearer " TOKEN), 0);
@@ -166,6 +167,11 @@ static void a_token_has_one_place(void **state)
         {SPAN_INIT("a=b&access_token=x"), HTTP_AUTH_E_DENIED},
         {SPAN_INIT("&&access_token&c"), HTTP_AUTH_E_DENIED},
         {SPAN_INIT("access_token"), HTTP_AUTH_E_DENIED},
+        {SPAN_INIT("a&access%5ftoken=x"), HTTP_AUTH_E_DENIED},
+        {SPAN_INIT("%61%63cess_toke%6E"), HTTP_AUTH_E_DENIED},
+        {SPAN_INIT("access_toke%6"), 0},
+        {SPAN_INIT("access_token%3Dx"), 0},
+        {SPAN_INIT("access%_token=x"), 0},
         {SPAN_INIT("my_access_token=x"), 0},
         {SPAN_INIT("access_tokens=x"), 0},
         {SPAN_INIT("a=access_token"), 0},
@@ -200,6 +206,7 @@ static void access_tokens_say_who_asks(void **state)
     assert_true(http_auth_has_issuers(f.auth));
     assert_int_equal(check_claims(&f, RIG_P256, CLAIMS(ISSUER, "alice", "")), 0);
     assert_string_equal(f.grant.subject, "alice");
+    assert_true(f.grant.end_s == 1700000360);
     alice = f.grant.id;
     /* A new token of the same user; another user; one of the same name elsewhere. */
     assert_int_equal(check_claims(&f, RIG_P256, CLAIMS(ISSUER, "alice", ",\"jti\":\"2\"")), 0);
@@ -208,6 +215,33 @@ static void access_tokens_say_who_asks(void **state)
     assert_true(f.grant.id != alice);
     assert_int_equal(check_claims(&f, RIG_P256_OTHER, CLAIMS(SECOND, "alice", "")), 0);
     assert_true(f.grant.id != alice);
+    fixture_deinit(&f);
+}
+
+/* Whose tasks they are is the same in the next process, and for nobody else. */
+static void owners_are_known_again(void **state)
+{
+    char alice[HTTP_AUTH_OWNER_BYTES] = "";
+    Fixture f;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        fixture_init(&f, with_issuers(&f));
+        assert_int_equal(check_claims(&f, RIG_P256, CLAIMS(ISSUER, "alice", "")), 0);
+        assert_int_equal(strlen(f.grant.owner), HTTP_AUTH_OWNER_BYTES - 1);
+        if (i > 0) {
+            assert_string_equal(f.grant.owner, alice);
+        }
+        memcpy(alice, f.grant.owner, sizeof(alice));
+        assert_int_equal(check_claims(&f, RIG_P256, CLAIMS(ISSUER, "alicf", "")), 0);
+        assert_string_not_equal(f.grant.owner, alice);
+        assert_int_equal(check_claims(&f, RIG_P256_OTHER, CLAIMS(SECOND, "alice", "")), 0);
+        assert_string_not_equal(f.grant.owner, alice);
+        fixture_deinit(&f);
+    }
+    fixture_init(&f, (HttpAuthConfig){.token = SPAN(TOKEN)});
+    assert_int_equal(check(&f, "Bearer " TOKEN), 0);
+    assert_string_equal(f.grant.owner, "own");
     fixture_deinit(&f);
 }
 
@@ -472,6 +506,7 @@ int main(void)
         cmocka_unit_test(the_token_must_be_the_whole_token),
         cmocka_unit_test(a_token_has_one_place),
         cmocka_unit_test(access_tokens_say_who_asks),
+        cmocka_unit_test(owners_are_known_again),
         cmocka_unit_test(subjects_are_cut_and_cleaned),
         cmocka_unit_test(bad_access_tokens_are_told_why),
         cmocka_unit_test(all_scopes_are_needed),

@@ -167,8 +167,11 @@ static void pages_are_read_and_nothing_else(void **state)
     asks(&f, "GET", "/?x", "", "", 200, "of ours\n", NULL);
     asks(&f, "HEAD", "/", "", "", 200, "Content-Length: 8\r\n", "of ours");
     asks(&f, "POST", "/", ACCEPT, "{}", 405, "Allow: GET, HEAD, OPTIONS\r\n", "of ours");
+    assert_int_equal(http_door_figures(f.door).n_refused, 1);
     asks(&f, "GET", "/unwell", "", "", 503, "not yet\n", NULL);
     asks(&f, "GET", "/failing", "", "", 500, NULL, "half");
+    /* That is our own failure, and no refusal. */
+    assert_int_equal(http_door_figures(f.door).n_refused, 1);
     asks(&f, "GET", "/healthz/", "", "", 404, "text/plain", "well");
     asks(&f, "GET", "/MCP", "", "", 404, NULL, NULL);
     asks(&f, "GET", "/mcp/", "", "", 404, NULL, NULL);
@@ -276,10 +279,78 @@ static void listening_wider_needs_credentials(void **state)
     fixture_deinit(&f);
     auth_init(&auth, (HttpAuthConfig){.token = SPAN("secret-token-of-the-test")});
     open_with(&f, (HttpDoorConfig){.address = "0.0.0.0:0", .auth = auth});
-    asks(&f, "GET", "/healthz", "Host: any.name\r\n", "", 200, "well", NULL);
-    asks(&f, "GET", "/healthz", "Host: any.name\r\nOrigin: http://evil.example\r\n", "", 403, NULL,
-         "well");
-    asks(&f, "GET", "/", "Host: any.name\r\n", "", 401, NULL, "of ours");
+    asks(&f, "GET", "/healthz", "", "", 200, "well", NULL);
+    asks(&f, "GET", "/healthz", "Origin: http://evil.example\r\n", "", 403, NULL, "well");
+    asks(&f, "GET", "/", "", "", 401, NULL, "of ours");
+    fixture_deinit(&f);
+    auth = http_auth_free(auth);
+}
+
+/* GET /healthz on a connection to 127.0.0.2, which is no name of loopback here, only an address. */
+static void asks_at_two(Fixture *f, const char *host, const char *status)
+{
+    struct sockaddr_in place = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000002)};
+    const char *port = strrchr(http_door_address(f->door), ':') + 1;
+    char fields[320];
+    Client c;
+
+    client_open(&c, f);
+    assert_int_equal(close(c.fd), 0);
+    c.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    place.sin_port = htons((uint16_t)strtoul(port, NULL, 10));
+    assert_int_equal(connect(c.fd, (const struct sockaddr *)&place, sizeof(place)), 0);
+    assert_int_equal(fcntl(c.fd, F_SETFL, O_NONBLOCK), 0);
+    (void)snprintf(fields, sizeof(fields), "Host: %s\r\n", host);
+    client_asks(&c, "GET", "/healthz", fields, "");
+    client_awaits(&c, status);
+    client_close(&c);
+}
+
+static void listening_wider_it_goes_by_its_own_names(void **state)
+{
+    HttpAuth *auth = NULL;
+    char name[256];
+    char field[320];
+    Fixture f;
+
+    (void)state;
+    assert_int_equal(gethostname(name, sizeof(name)), 0);
+    auth_init(&auth, (HttpAuthConfig){.token = SPAN("secret-token-of-the-test")});
+    open_with(&f, (HttpDoorConfig){.address = "0.0.0.0:0", .auth = auth});
+    asks(&f, "GET", "/healthz", "Host: any.name\r\n", "", 403, "allowed_hosts", "well");
+    asks(&f, "GET", "/healthz", "Host: localhost:1\r\n", "", 200, "well", NULL);
+    asks(&f, "GET", "/healthz", "Host: 127.0.0.2\r\n", "", 403, "allowed_hosts", "well");
+    (void)snprintf(field, sizeof(field), "Host: %s:7410\r\n", name);
+    asks(&f, "GET", "/healthz", field, "", 200, "well", NULL);
+    asks_at_two(&f, "127.0.0.2:7410", "HTTP/1.1 200 ");
+    asks_at_two(&f, "127.0.0.2", "HTTP/1.1 200 ");
+    asks_at_two(&f, "127.0.0.3", "HTTP/1.1 403 ");
+    asks_at_two(&f, "127.0.0.2.evil.example", "HTTP/1.1 403 ");
+    fixture_deinit(&f);
+    auth = http_auth_free(auth);
+}
+
+static void listening_wider_it_goes_by_the_names_it_was_told(void **state)
+{
+    const char *const hosts[] = {"box.example", NULL};
+    HttpAuth *auth = NULL;
+    char name[256];
+    char field[320];
+    Fixture f;
+
+    (void)state;
+    assert_int_equal(gethostname(name, sizeof(name)), 0);
+    auth_init(&auth, (HttpAuthConfig){.token = SPAN("secret-token-of-the-test")});
+    open_with(&f, (HttpDoorConfig){.address = "0.0.0.0:0", .auth = auth, .hosts = hosts});
+    asks(&f, "GET", "/healthz", "Host: box.example:99\r\n", "", 200, "well", NULL);
+    asks(&f, "GET", "/healthz", "Host: localhost\r\n", "", 200, "well", NULL);
+    asks(&f, "GET", "/healthz", "Host: any.name\r\n", "", 403, "allowed_hosts", "well");
+    if (strcmp(name, "localhost") != 0) {
+        (void)snprintf(field, sizeof(field), "Host: %s\r\n", name);
+        asks(&f, "GET", "/healthz", field, "", 403, "allowed_hosts", "well");
+    }
+    asks_at_two(&f, "127.0.0.2", "HTTP/1.1 403 ");
+    asks_at_two(&f, "box.example", "HTTP/1.1 200 ");
     fixture_deinit(&f);
     auth = http_auth_free(auth);
 }
@@ -374,6 +445,8 @@ int main(void)
         cmocka_unit_test(a_token_is_needed_but_for_open_pages),
         cmocka_unit_test(the_same_credentials_share_their_places),
         cmocka_unit_test(listening_wider_needs_credentials),
+        cmocka_unit_test(listening_wider_it_goes_by_its_own_names),
+        cmocka_unit_test(listening_wider_it_goes_by_the_names_it_was_told),
         cmocka_unit_test(issuers_have_metadata_that_everybody_may_read),
         cmocka_unit_test(a_session_is_of_the_one_who_opened_it),
     };

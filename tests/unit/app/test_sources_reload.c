@@ -196,6 +196,51 @@ static void a_file_that_holds_something_else_is_read_again(void **state)
     teardown(&f);
 }
 
+/* The providers of all tools, in the order of the list. */
+static void order(const Fixture *f, char *ret, size_t size)
+{
+    const Router *router = hub_router(f->hub);
+    size_t n = 0;
+
+    for (size_t i = 0; i < router_count(router, ROUTER_TOOL); i++) {
+        int length = snprintf(ret + n, size - n, "%s ", router_provider_at(router, ROUTER_TOOL, i));
+
+        assert_true(length > 0 && (size_t)length < size - n);
+        n += (size_t)length;
+    }
+}
+
+static void a_list_is_in_the_order_of_a_fresh_start(void **state)
+{
+    char before[1024];
+    char after[1024];
+    Fixture f;
+    Config next;
+
+    (void)state;
+    setup(&f, (SourcesWith){.diagnostics = true, .toolkit = true});
+    order(&f, before, sizeof(before));
+    assert_memory_equal(before, "exec ", 5);
+    /* The commands anew, and then what stands in the middle. */
+    write_file(f.tools, "[" TOOL("b", "echo two") "]");
+    next = next_of(&f.config);
+    assert_int_equal(sources_reload(&f.sources, &f.config, &next, NULL), 0);
+    take(&f, &next);
+    assert_true(has(&f, "b") && !has(&f, "a"));
+    order(&f, after, sizeof(after));
+    assert_string_equal(after, before);
+    next = next_of(&f.config);
+    assert_int_equal(config_replace(&next.write_root, f.folder), 0);
+    assert_int_equal(sources_reload(&f.sources, &f.config, &next, NULL), 0);
+    take(&f, &next);
+    next = next_of(&f.config);
+    assert_int_equal(sources_reload(&f.sources, &f.config, &next, NULL), 0);
+    take(&f, &next);
+    order(&f, after, sizeof(after));
+    assert_string_equal(after, before);
+    teardown(&f);
+}
+
 static void commands_that_run_outlive_their_file(void **state)
 {
     Fixture f;
@@ -436,6 +481,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_new_touches_nothing),
         cmocka_unit_test(a_file_that_holds_something_else_is_read_again),
+        cmocka_unit_test(a_list_is_in_the_order_of_a_fresh_start),
         cmocka_unit_test(commands_that_run_outlive_their_file),
         cmocka_unit_test(a_mistake_changes_nothing),
         cmocka_unit_test(a_mistake_elsewhere_does_not_cost_the_pipe),

@@ -2,6 +2,7 @@
 
 #include "support/cmocka.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "support/oom_sweep.h"
@@ -121,6 +122,45 @@ static void all_pages_are_listed(void **state)
     router = router_free(router);
 }
 
+/* Whoever lists it may pass it on. */
+static void commands_say_that_they_are(void **state)
+{
+    static const char *const metas[][2] = {
+        {"", "{\"toolwire/command\":\"guarded\"}"},
+        {",\"_meta\":{\"x\":1.0,\"toolwire/command\":false,\"y\":[]}",
+         "{\"x\":1.0,\"y\":[],\"toolwire/command\":\"guarded\"}"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(metas); i++) {
+        Router *router = NULL;
+        char json[200];
+        char wanted[200];
+        JsonWriter writer;
+        Bytes out;
+
+        (void)snprintf(json, sizeof(json),
+                       "{\"name\":\"c\",\"inputSchema\":{\"type\":\"object\"}%s}", metas[i][0]);
+        (void)snprintf(wanted, sizeof(wanted), ",\"_meta\":%s}]", metas[i][1]);
+        assert_int_equal(router_new(&router, NULL, (HashSeed){.k0 = 1}), 0);
+        assert_int_equal(router_add(router,
+                                    &(RouterSpec){.kind = ROUTER_TOOL,
+                                                  .json = span_from_str(json),
+                                                  .provider = &provider,
+                                                  .is_command = true},
+                                    NULL),
+                         0);
+        bytes_init(&out, 1 << 20);
+        json_writer_init(&writer, &out, JSON_STYLE_COMPACT);
+        assert_int_equal(tool_list_write(router, &writer), 0);
+        assert_int_equal(json_writer_finish(&writer), 0);
+        assert_true(out.n > strlen(wanted));
+        assert_memory_equal(out.data + out.n - strlen(wanted), wanted, strlen(wanted));
+        bytes_deinit(&out);
+        router = router_free(router);
+    }
+}
+
 static void nothing_is_listed_as_nothing(void **state)
 {
     Router *router = NULL;
@@ -177,6 +217,7 @@ int main(void)
         cmocka_unit_test(tools_have_the_form_of_a_tools_file_and_resources_their_own),
         cmocka_unit_test(lists_for_ourselves_are_known_as_such),
         cmocka_unit_test(all_pages_are_listed),
+        cmocka_unit_test(commands_say_that_they_are),
         cmocka_unit_test(nothing_is_listed_as_nothing),
         cmocka_unit_test(a_full_buffer_is_told_by_the_writer),
         cmocka_unit_test(no_allocation_may_fail_unnoticed),

@@ -113,7 +113,7 @@ static void every_setting_makes_a_difference(void **state)
     static const char *const others[] = {
         HTTP("") "\"path\":\"/rpc\"," TOKEN,
         HTTP("") "\"allowed_hosts\":[\"a\"]," TOKEN,
-        HTTP("") "\"allowed_origins\":[\"a\"]," TOKEN,
+        HTTP("") "\"allowed_origins\":[\"http://a\"]," TOKEN,
         HTTP("\"limits\":{\"rate_burst\":5},") TOKEN,
         HTTP("\"limits\":{\"rate\":\"off\"},") TOKEN,
         HTTP("\"limits\":{\"drain_ms\":5},") TOKEN,

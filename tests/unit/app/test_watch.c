@@ -487,7 +487,7 @@ static Exposition expose(Fixture *f, const HttpDoorFigures *http)
     Bytes out;
 
     bytes_init(&out, 1 << 22);
-    assert_int_equal(watch_write_metrics(f->watch, f->router, http, &out), 0);
+    assert_int_equal(watch_write_metrics(f->watch, f->router, http, NULL, &out), 0);
     assert_int_equal(bytes_append_byte(&out, '\0'), 0);
     e = parse(out.data);
     bytes_deinit(&out);
@@ -501,6 +501,7 @@ static void the_text_says_what_was_counted(void **state)
     Exposition e;
     Fixture f;
     Call call;
+    Call others[2];
 
     (void)state;
     assert_int_equal(make(&f), 0);
@@ -536,6 +537,22 @@ static void the_text_says_what_was_counted(void **state)
     assert_true(value_of(&e, "toolwire_http_connections", "") == 3);
     assert_true(value_of(&e, "toolwire_http_sessions", "") == 4);
     assert_true(value_of(&e, "toolwire_http_streams", "") == 5);
+    free(e.samples);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(others); i++) {
+        call_init(&others[i]);
+        ask(&f, &others[i], &stdio_asker, CALL_TOOL, "h");
+    }
+    e = expose(&f, NULL);
+    assert_true(value_of(&e, "toolwire_calls_in_flight",
+                         "{provider=\"held\",dialect=\"mcp\",verb=\"tool\"}") == 3);
+    free(e.samples);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(others); i++) {
+        router_cancel(f.router, &others[i]);
+        call_deinit(&others[i]);
+    }
+    e = expose(&f, NULL);
+    assert_true(value_of(&e, "toolwire_calls_in_flight",
+                         "{provider=\"held\",dialect=\"mcp\",verb=\"tool\"}") == 1);
     free(e.samples);
     router_cancel(f.router, &call);
     call_deinit(&call);
@@ -642,7 +659,7 @@ static void a_text_that_does_not_fit_is_a_failure(void **state)
     (void)state;
     assert_int_equal(make(&f), 0);
     bytes_init(&out, 200);
-    assert_int_equal(watch_write_metrics(f.watch, f.router, NULL, &out), BYTES_E_FULL);
+    assert_int_equal(watch_write_metrics(f.watch, f.router, NULL, NULL, &out), BYTES_E_FULL);
     bytes_deinit(&out);
     unmake(&f);
 }
@@ -657,7 +674,7 @@ static int scenario(void *context)
     bytes_init(&out, 1 << 20);
     if (r == 0) {
         run(&f, &stdio_asker, CALL_LIST_TOOLS, "");
-        r = watch_write_metrics(f.watch, f.router, NULL, &out);
+        r = watch_write_metrics(f.watch, f.router, NULL, NULL, &out);
     }
     bytes_deinit(&out);
     unmake(&f);

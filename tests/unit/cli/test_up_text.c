@@ -90,7 +90,11 @@ static void clients_get_what_they_read(void **state)
               "/opt/tool wire");
     assert_at(find_json(&arena, out.data, "Claude Desktop"), "/mcpServers/toolwire/args/0",
               "serve");
-    assert_not_at(find_json(&arena, out.data, "Claude Desktop"), "/mcpServers/toolwire/args/1");
+    assert_at(find_json(&arena, out.data, "Claude Desktop"), "/mcpServers/toolwire/args/1",
+              "--config");
+    assert_at(find_json(&arena, out.data, "Claude Desktop"), "/mcpServers/toolwire/args/2", "none");
+    assert_not_at(find_json(&arena, out.data, "Claude Desktop"), "/mcpServers/toolwire/args/3");
+    assert_not_at(find_json(&arena, out.data, "Claude Desktop"), "/mcpServers/toolwire/env");
     assert_at(find_json(&arena, out.data, "Cursor"), "/mcpServers/toolwire/url",
               "http://127.0.0.1:7410/mcp");
     assert_not_at(find_json(&arena, out.data, "Cursor"), "/mcpServers/toolwire/headers");
@@ -139,6 +143,7 @@ static void a_wide_address_is_reached_by_loopback(void **state)
 
         write_people(&out, &facts, &with);
         assert_non_null(strstr(out.data, cases[i][1]));
+        assert_int_equal(strstr(out.data, "all addresses of this machine") != NULL, i < 2);
         bytes_deinit(&out);
     }
 }
@@ -156,9 +161,9 @@ static void without_tcp_clients_start_a_front(void **state)
 
         arena_init(&arena, MAX_BYTES * 20);
         write_people(&out, &facts, &with_state);
-        assert_non_null(strstr(out.data, "claude mcp add toolwire -- /bin/toolwire serve --state "
-                                         "'/s t'\n"));
-        assert_at(find_json(&arena, out.data, "Cursor"), "/mcpServers/toolwire/args/2", "/s t");
+        assert_non_null(strstr(out.data, "claude mcp add toolwire -- /bin/toolwire serve --config "
+                                         "none --state '/s t'\n"));
+        assert_at(find_json(&arena, out.data, "Cursor"), "/mcpServers/toolwire/args/4", "/s t");
         assert_at(find_json(&arena, out.data, "VS Code"), "/servers/toolwire/command",
                   "/bin/toolwire");
         assert_not_at(find_json(&arena, out.data, "VS Code"), "/servers/toolwire/url");
@@ -185,6 +190,29 @@ static void a_front_is_told_of_the_settings(void **state)
     assert_at(find_json(&arena, out.data, "Claude Desktop"), "/mcpServers/toolwire/args/2",
               "/a b/c.json");
     assert_at(find_json(&arena, out.data, "VS Code"), "/servers/toolwire/args/4", "/s t");
+    bytes_deinit(&out);
+    arena_deinit(&arena);
+}
+
+/* And in the same runtime folder. */
+static void a_front_is_told_of_its_environment(void **state)
+{
+    static const PrivateFolderVariable variables[] = {{"XDG_RUNTIME_DIR", ""}, {"TMPDIR", "/t m"}};
+    UpTextWith there = with_state;
+    UpFacts facts = {.socket = "/run/h"};
+    Arena arena;
+    Bytes out;
+
+    (void)state;
+    there.variables = variables;
+    there.n_variables = TW_ARRAY_SIZE(variables);
+    arena_init(&arena, MAX_BYTES * 20);
+    write_people(&out, &facts, &there);
+    assert_non_null(strstr(out.data, "claude mcp add toolwire --env XDG_RUNTIME_DIR= --env "
+                                     "TMPDIR='/t m' -- /bin/toolwire serve --config none "));
+    assert_at(find_json(&arena, out.data, "Claude Desktop"), "/mcpServers/toolwire/env/TMPDIR",
+              "/t m");
+    assert_at(find_json(&arena, out.data, "VS Code"), "/servers/toolwire/env/XDG_RUNTIME_DIR", "");
     bytes_deinit(&out);
     arena_deinit(&arena);
 }
@@ -255,7 +283,14 @@ static void what_is_not_there_is_null(void **state)
     assert_int_equal(up_text_write_json(&out, &facts, &with), 0);
     assert_int_equal(bytes_append_byte(&out, '\0'), 0);
     assert_non_null(strstr(out.data, "\"tools\":0,\"http\":null,\"socket\":null,\"pipe\":null,"
-                                     "\"config\":null,\"clients\":{}}"));
+                                     "\"queue\":null,\"config\":null,\"clients\":{}}"));
+    bytes_clear(&out);
+    facts.queue = "/state/queue.db";
+    assert_int_equal(up_text_write_json(&out, &facts, &with), 0);
+    assert_int_equal(up_text_write(&out, &facts, &with), 0);
+    assert_int_equal(bytes_append_byte(&out, '\0'), 0);
+    assert_non_null(strstr(out.data, "\"queue\":\"/state/queue.db\","));
+    assert_non_null(strstr(out.data, "\n  queue     /state/queue.db\n"));
     bytes_deinit(&out);
 }
 
@@ -295,6 +330,7 @@ int main(void)
         cmocka_unit_test(a_wide_address_is_reached_by_loopback),
         cmocka_unit_test(without_tcp_clients_start_a_front),
         cmocka_unit_test(a_front_is_told_of_the_settings),
+        cmocka_unit_test(a_front_is_told_of_its_environment),
         cmocka_unit_test(without_a_way_there_is_no_configuration),
         cmocka_unit_test(json_is_one_line_with_the_same_facts),
         cmocka_unit_test(what_is_not_there_is_null),

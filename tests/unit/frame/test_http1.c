@@ -136,6 +136,11 @@ static void fields_are_found_without_case_and_values_without_blanks(void **state
     assert_true(span_equals(value, SPAN("\xC3\xA9")));
     value = SPAN("as before");
     assert_int_equal(http1_head_find(head, SPAN("Mcp"), &value), 0);
+    assert_int_equal(http1_head_find(head, SPAN("Origin"), &value), 0);
+    /* Like one that is there in length and at both ends. */
+    assert_int_equal(http1_head_find(head, SPAN("mcp-nbme"), &value), 0);
+    assert_int_equal(http1_head_find(head, SPAN("hast"), &value), 0);
+    assert_int_equal(http1_head_find(head, SPAN(""), &value), 0);
     assert_true(span_equals(value, SPAN("as before")));
     assert_true(span_equals(head->fields[3].name, SPAN("mcp-name")));
     http1_reader_deinit(&reader);

@@ -218,9 +218,57 @@ static void what_repeats_is_bounded(void **state)
     check_long("G", "E", 200, "T / HTTP/1.1\r\n\r\n", "REFUSED 414 the request target is too long");
 }
 
+/* The fault of a request with one field of that value; NONE if its head passes. */
+static Http1Fault fault_of_value(const char *value, size_t n)
+{
+    Http1Reader reader;
+    Http1Event event;
+    Http1Fault fault = HTTP1_FAULT_NONE;
+    int r;
+
+    http1_reader_init(&reader, HTTP1_REQUESTS, HTTP1_LIMITS_DEFAULT(64));
+    assert_int_equal(http1_reader_feed(&reader, GET "A:", strlen(GET "A:")), 0);
+    assert_int_equal(http1_reader_feed(&reader, value, n), 0);
+    assert_int_equal(http1_reader_feed(&reader, "\r\n\r\n", 4), 0);
+    r = http1_reader_next(&reader, &event);
+    if (r != 0) {
+        assert_int_equal(r, HTTP1_E_REFUSED);
+        fault = http1_reader_fault(&reader);
+    }
+    http1_reader_deinit(&reader);
+    return fault;
+}
+
+static void a_control_character_is_found_wherever_it_stands(void **state)
+{
+    static const char around[] = {'x', ' ', '~', '\t', '\x80', '\xFF'};
+    static const struct {
+        char c;
+        Http1Fault fault;
+    } odd[] = {
+        {'\x00', HTTP1_FAULT_CONTROL}, {'\x01', HTTP1_FAULT_CONTROL}, {'\x08', HTTP1_FAULT_CONTROL},
+        {'\t', HTTP1_FAULT_NONE},      {'\x1F', HTTP1_FAULT_CONTROL}, {' ', HTTP1_FAULT_NONE},
+        {'\x7E', HTTP1_FAULT_NONE},    {'\x7F', HTTP1_FAULT_CONTROL}, {'\x80', HTTP1_FAULT_NONE},
+        {'\xFF', HTTP1_FAULT_NONE},    {'\r', HTTP1_FAULT_LINE_END},
+    };
+    char value[20];
+
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(odd) * TW_ARRAY_SIZE(around); i++) {
+        for (size_t n = 1; n <= sizeof(value); n++) {
+            for (size_t at = 0; at < n; at++) {
+                memset(value, around[i / TW_ARRAY_SIZE(odd)], n);
+                value[at] = odd[i % TW_ARRAY_SIZE(odd)].c;
+                assert_int_equal(fault_of_value(value, n), odd[i % TW_ARRAY_SIZE(odd)].fault);
+            }
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_control_character_is_found_wherever_it_stands),
         cmocka_unit_test(refusals_are_the_same_whole_bytewise_and_at_every_split),
         cmocka_unit_test(what_repeats_is_bounded),
     };

@@ -7,6 +7,7 @@
 
 #define GET(path) "GET " path " HTTP/1.1\r\nHost: a\r\n\r\n"
 #define MANY      50
+#define AT_ONCE   70 /* more than wait for each other */
 #define CHUNKED   "Host: a\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 static void requests_of_one_connection_are_answered_in_turn(void **state)
@@ -92,6 +93,57 @@ static void many_small_requests_are_answered_by_one_write(void **state)
     assert_memory_equal(client.pump.in.data + client.pump.in.n - 4, "<49>", 4);
     bytes_deinit(&all);
     web_hang_up(&client);
+}
+
+static void many_connections_that_ask_in_one_turn_are_all_answered(void **state)
+{
+    Web *web = *state;
+    WebClient clients[AT_ONCE];
+    char text[128];
+
+    web_listen(web, "127.0.0.1:0");
+    for (int i = 0; i < AT_ONCE; i++) {
+        web_connect(web, &clients[i]);
+    }
+    web_wait_connections(web, AT_ONCE);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < AT_ONCE; i++) {
+            (void)snprintf(text, sizeof(text),
+                           "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n<%d%02d>",
+                           round, i);
+            web_say(&clients[i], text);
+        }
+        for (int i = 0; i < AT_ONCE; i++) {
+            (void)snprintf(text, sizeof(text), "<%d%02d>", round, i);
+            web_wait_text(&clients[i], text);
+        }
+    }
+    for (int i = 0; i < AT_ONCE; i++) {
+        assert_int_equal(web_times(&clients[i], "HTTP/1.1 200 OK"), 3);
+        web_hang_up(&clients[i]);
+    }
+    web_wait_connections(web, 0);
+}
+
+/* Some answers may lie in the server when it is freed; nothing else does afterwards. */
+static void a_server_may_be_freed_in_a_turn_with_answers(void **state)
+{
+    Web *web = *state;
+    WebClient clients[3];
+
+    web_listen(web, "127.0.0.1:0");
+    for (int i = 0; i < 3; i++) {
+        web_connect(web, &clients[i]);
+    }
+    web_wait_connections(web, 3);
+    web_say(&clients[0], GET("/"));
+    web_say(&clients[1], GET("/quit"));
+    web_say(&clients[2], GET("/"));
+    for (int i = 0; i < 3; i++) {
+        web_wait_end(&clients[i]);
+        web_hang_up(&clients[i]);
+    }
+    assert_null(web->server);
 }
 
 static void a_request_behind_one_in_work_waits_for_its_answer(void **state)
@@ -386,6 +438,8 @@ int main(void)
         TEST(requests_of_one_connection_are_answered_in_turn),
         TEST(an_answer_says_when_it_was_made),
         TEST(many_small_requests_are_answered_by_one_write),
+        TEST(many_connections_that_ask_in_one_turn_are_all_answered),
+        TEST(a_server_may_be_freed_in_a_turn_with_answers),
         TEST(a_request_behind_one_in_work_waits_for_its_answer),
         TEST(a_body_is_put_together_from_its_pieces),
         TEST(a_large_body_comes_whole),

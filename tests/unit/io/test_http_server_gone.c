@@ -3,6 +3,9 @@
 
 #include <errno.h>
 
+#include "io/unix_socket.h"
+#include "unit/io/scratch.h"
+
 #define GET(path) "GET " path " HTTP/1.1\r\nHost: a\r\n\r\n"
 
 static void send_text(int fd, const char *text)
@@ -10,13 +13,13 @@ static void send_text(int fd, const char *text)
     assert_int_equal(send(fd, text, strlen(text), 0), (ssize_t)strlen(text));
 }
 
-static void who_stops_sending_before_the_answer_has_gone(void **state)
+static void who_stops_sending_inside_a_request_or_a_stream_has_gone(void **state)
 {
+    /* Inside a request; in a stream; where it cannot be asked whether it is there. */
     static const char *const requests[] = {
-        GET("/later"),
         GET("/begin"),
-        GET("/later") GET("/later"),
         "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nabc",
+        "GET /later HTTP/1.0\r\n\r\n",
     };
     Web *web = *state;
     WebClient client;
@@ -34,6 +37,109 @@ static void who_stops_sending_before_the_answer_has_gone(void **state)
         assert_int_equal(web->n_close, (int)i + 1);
     }
     assert_int_equal(web->n_heads, (int)TW_ARRAY_SIZE(requests));
+}
+
+static void answer_held(Web *web, int i, const char *text)
+{
+    assert_int_equal(io_http_respond(web->held[i], 200, web_plain, 1, span_from_str(text)), 0);
+}
+
+static void who_stops_sending_behind_a_request_waits_for_the_answer(void **state)
+{
+    Web *web = *state;
+    WebClient client;
+
+    web_listen(web, "127.0.0.1:0");
+    web_connect(web, &client);
+    web_say(&client, GET("/later") GET("/later") GET("/"));
+    web_wait_count(web, &web->n_held, 1);
+    assert_int_equal(shutdown(client.fd, SHUT_WR), 0);
+    web_wait_text(&client, "HTTP/1.1 102 Processing\r\n\r\n");
+    answer_held(web, 0, "<first>");
+    web_wait_count(web, &web->n_held, 2);
+    web_wait_text(&client, "<first>");
+    answer_held(web, 1, "<second>");
+    web_wait_end(&client);
+    assert_int_equal(web_times(&client, "HTTP/1.1 102 Processing"), 1);
+    assert_int_equal(web_times(&client, "HTTP/1.1 200 OK"), 3);
+    assert_int_equal(web_times(&client, "<second>"), 1);
+    assert_int_equal(client.pump.n_failures, 0);
+    assert_int_equal(web->n_gone, 0);
+    web_hang_up(&client);
+    web_wait_connections(web, 0);
+}
+
+static void on_a_unix_socket_it_is_known_without_asking(void **state)
+{
+    Web *web = *state;
+    WebClient client;
+    char address[SCRATCH_PATH_SIZE + 8];
+    int fd = -1;
+
+    (void)scratch_setup(NULL);
+    (void)snprintf(address, sizeof(address), "unix:%s", scratch_path("http.sock"));
+    web_listen(web, address);
+    /* Also in HTTP/1.0. */
+    assert_int_equal(unix_socket_connect(scratch_path("http.sock"), &fd), 0);
+    web_attach(web, &client, fd);
+    web_say(&client, "GET /later HTTP/1.0\r\n\r\n");
+    web_wait_count(web, &web->n_held, 1);
+    assert_int_equal(shutdown(fd, SHUT_WR), 0);
+    web_turn(web);
+    answer_held(web, 0, "<first>");
+    web_wait_end(&client);
+    assert_int_equal(web_times(&client, "HTTP/1.1 "), 1);
+    assert_int_equal(web_times(&client, "<first>"), 1);
+    web_hang_up(&client);
+    assert_int_equal(web->n_gone, 0);
+    /* Half closed, and then closed while nothing is sent: seen with the next look. */
+    assert_int_equal(unix_socket_connect(scratch_path("http.sock"), &fd), 0);
+    send_text(fd, GET("/later"));
+    web_wait_count(web, &web->n_held, 2);
+    assert_int_equal(shutdown(fd, SHUT_WR), 0);
+    web_turn(web);
+    assert_int_equal(web->n_gone, 0);
+    assert_int_equal(close(fd), 0);
+    web_wait_count(web, &web->n_gone, 1);
+    web_wait_connections(web, 0);
+    web->server = io_http_server_free(web->server);
+    (void)scratch_teardown(NULL);
+}
+
+static void who_closes_while_the_answer_is_awaited_has_gone(void **state)
+{
+    Web *web = *state;
+    int fd;
+
+    web_listen(web, "127.0.0.1:0");
+    fd = web_dial(web);
+    send_text(fd, GET("/later") GET("/later"));
+    web_wait_count(web, &web->n_held, 1);
+    assert_int_equal(close(fd), 0);
+    web_wait_count(web, &web->n_gone, 1);
+    web_wait_connections(web, 0);
+    assert_int_equal(web->n_requests, 1);
+    web_assert_serves(web);
+}
+
+/* Nothing is heard of that until something is sent, or answered, whichever comes first. */
+static void who_closes_after_it_stopped_sending_has_gone(void **state)
+{
+    Web *web = *state;
+    WebClient client;
+
+    web_listen(web, "127.0.0.1:0");
+    web_connect(web, &client);
+    web_say(&client, GET("/later"));
+    web_wait_count(web, &web->n_held, 1);
+    assert_int_equal(shutdown(client.fd, SHUT_WR), 0);
+    web_wait_text(&client, "102 Processing");
+    web_hang_up(&client);
+    answer_held(web, 0, "too late");
+    web_wait_connections(web, 0);
+    assert_int_equal(web->n_gone, 0);
+    assert_int_equal(web->n_close, 1);
+    web_assert_serves(web);
 }
 
 static void who_stops_sending_after_the_answer_still_gets_it(void **state)
@@ -214,7 +320,11 @@ static void what_a_large_answer_was_made_of_goes_back_and_then_itself(void **sta
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(who_stops_sending_before_the_answer_has_gone),
+        TEST(who_stops_sending_inside_a_request_or_a_stream_has_gone),
+        TEST(who_stops_sending_behind_a_request_waits_for_the_answer),
+        TEST(on_a_unix_socket_it_is_known_without_asking),
+        TEST(who_closes_while_the_answer_is_awaited_has_gone),
+        TEST(who_closes_after_it_stopped_sending_has_gone),
         TEST(who_stops_sending_after_the_answer_still_gets_it),
         TEST(half_a_head_and_then_nothing_is_no_request),
         TEST(a_reset_is_noticed_while_the_answer_is_awaited),

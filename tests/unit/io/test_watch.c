@@ -18,6 +18,7 @@ typedef struct Watcher {
     IoWatch *watch;
     const char *path;
     int n_told;
+    int n_missing;
     int n_scribbled;
     bool may_end; /* frees the watch when told */
 } Watcher;
@@ -237,6 +238,43 @@ static void a_file_is_told_of_when_it_is_back(void **state)
     run_until_told(watcher, 2);
 }
 
+static void watcher_on_missing(void *context)
+{
+    Watcher *watcher = context;
+
+    watcher->n_missing++;
+    io_loop_stop(watcher->loop);
+}
+
+static void run_until_missing(Watcher *watcher, int n)
+{
+    io_timer_start_at(watcher->guard, io_loop_now_ms(watcher->loop) + GUARD_MS);
+    assert_int_equal(io_loop_run(watcher->loop), 0);
+    io_timer_stop(watcher->guard);
+    assert_int_equal(watcher->n_missing, n);
+}
+
+static void that_a_file_has_gone_is_told_once(void **state)
+{
+    Watcher *watcher = *state;
+
+    watch_path(watcher, watcher->path);
+    io_watch_tell_missing(watcher->watch, watcher_on_missing, watcher);
+    /* It was not there to begin with. */
+    scratch_write(watcher->path, "1", 0600);
+    run_until_told(watcher, 1);
+    assert_int_equal(watcher->n_missing, 0);
+    assert_int_equal(unlink(watcher->path), 0);
+    run_until_missing(watcher, 1);
+    /* The next thing told is that it is back, and then that it has gone again. */
+    scratch_write(watcher->path, "22", 0600);
+    run_until_told(watcher, 2);
+    assert_int_equal(watcher->n_missing, 1);
+    assert_int_equal(unlink(watcher->path), 0);
+    run_until_missing(watcher, 2);
+    assert_int_equal(watcher->n_told, 2);
+}
+
 /* No event tells of either: the clock does. */
 static void what_the_system_has_no_event_for_is_found_by_looking(void **state)
 {
@@ -328,6 +366,7 @@ int main(void)
         TEST(a_file_that_never_rests_is_told_of_all_the_same),
         TEST(what_happens_to_others_is_not_told),
         TEST(a_file_is_told_of_when_it_is_back),
+        TEST(that_a_file_has_gone_is_told_once),
         TEST(what_the_system_has_no_event_for_is_found_by_looking),
         TEST(the_owner_may_free_it_when_told),
         TEST(a_watch_does_not_keep_the_loop_running),

@@ -186,6 +186,85 @@ static void a_result_that_breaks_the_output_schema_is_said_as_the_pipe_says_it(v
     asked_forget(&asked);
 }
 
+/* ---- commands ---- */
+
+#define COMMAND(name, mark)                                                                        \
+    "{\"name\":\"" name                                                                            \
+    "\",\"input_schema\":{\"type\":\"object\",\"required\":[\"x\"]},\"_meta\":"                    \
+    "{\"toolwire/command\":" mark "}}"
+
+static void ask_with_x(Asked *asked, Rig *rig, const char *tool)
+{
+    asked_init(asked, rig);
+    asked_ask(asked, CALL_TOOL, tool, SPAN("{\"x\":1}"), 0);
+}
+
+static void a_command_that_an_add_in_guards_is_passed_on_with_its_times(void **state)
+{
+    Rig *rig = *state;
+    Asked asked;
+    Fake *fake;
+
+    rig_start(rig, NULL);
+    fake = rig_join(rig, "a", LIST("a", COMMAND("t", "\"guarded\"")));
+    assert_true(router_tool_is_command(rig->router, SPAN("t")));
+    fake->holds = true;
+    ask_with_x(&asked, rig, "t");
+    RUN_UNTIL(rig, fake->n_held == 1);
+    fake_answer(
+        fake, fake->held[0],
+        "\"success\":false,\"data\":{\"own\":1.0,\"ok\":false,\"code\":\"TX_NOT_COMMITTED\","
+        "\"msg\":\"no\",\"warnings\":[\"w\"],\"nextActions\":[],\"timings\":{\"revitMs\":0.5},"
+        "\"context\":{\"docTitle\":\"house\"}},\"error\":{\"code\":\"TX_NOT_COMMITTED\","
+        "\"message\":\"no\"}");
+    await(&asked);
+    assert_true(asked.is_error);
+    assert_holds(&asked.structured, "{\"own\":1.0,\"ok\":false,\"code\":\"TX_NOT_COMMITTED\","
+                                    "\"msg\":\"no\",\"warnings\":[\"w\"],");
+    assert_holds(&asked.structured, "\"totalMs\":");
+    assert_holds(&asked.structured, "\"docTitle\":\"house\"");
+    asked_forget(&asked);
+}
+
+static void what_the_hub_says_about_a_command_has_the_form_of_its_answers(void **state)
+{
+    Rig *rig = *state;
+    Asked asked;
+    Fake *fake;
+
+    rig_start(rig, NULL);
+    fake = rig_join(rig, "a", LIST("a", COMMAND("t", "\"guarded\"")));
+    ask(&asked, rig, "t");
+    await(&asked);
+    assert_true(asked.is_error);
+    assert_holds(&asked.structured, "\"ok\":false,\"code\":\"INVALID_PARAMS\"");
+    assert_int_equal(fake->n_calls, 0);
+    asked_forget(&asked);
+    fake->holds = true;
+    ask_with_x(&asked, rig, "t");
+    RUN_UNTIL(rig, fake->n_held == 1);
+    fake_close(fake);
+    await(&asked);
+    assert_true(asked.is_error);
+    assert_holds(&asked.structured, "\"ok\":false,\"code\":\"PIPE_DISCONNECTED\",\"msg\":\"");
+    asked_forget(&asked);
+}
+
+static void what_names_no_command_is_none(void **state)
+{
+    Rig *rig = *state;
+
+    rig_start(rig, NULL);
+    (void)rig_join(rig, "a",
+                   LIST("a", COMMAND("t", "true") "," COMMAND("u", "false") "," COMMAND(
+                                 "v", "\"other\"") "," TOOL("w")));
+    assert_true(router_tool_is_command(rig->router, SPAN("t")));
+    assert_false(router_tool_is_command(rig->router, SPAN("u")));
+    assert_false(router_tool_is_command(rig->router, SPAN("v")));
+    assert_false(router_tool_is_command(rig->router, SPAN("w")));
+    assert_false(router_tool_is_command(rig->router, SPAN("none")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,6 +276,9 @@ int main(void)
         RIG_TEST(names_of_the_pipes_own_are_refused),
         RIG_TEST(one_whose_description_was_refused_gets_no_calls_of_it),
         RIG_TEST(a_result_that_breaks_the_output_schema_is_said_as_the_pipe_says_it),
+        RIG_TEST(a_command_that_an_add_in_guards_is_passed_on_with_its_times),
+        RIG_TEST(what_the_hub_says_about_a_command_has_the_form_of_its_answers),
+        RIG_TEST(what_names_no_command_is_none),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

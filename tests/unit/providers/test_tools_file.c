@@ -72,11 +72,17 @@ static void everything_a_tool_may_say_is_read(void **state)
              "  \"inputSchema\": {\"type\": \"object\", \"x\": 1.50}, \"title\": \"T\",\n"
              "  \"icons\": [], \"annotations\": {\"readOnlyHint\": true},\n"
              "  \"description\": \"d\\n\", \"name\": \"count\"},\n"
-             " {" MINIMUM ", \"env\": [\"HOME\"], \"command\": [\"cat\"]},\n"
+             " {" MINIMUM ", \"env\": [\"HOME\"], \"command\": [\"cat\"], \"durable\": true,\n"
+             "  \"envelope\": true},\n"
              " {\"name\":\"u\",\"description\":\"d\",\"input_schema\":{}}]",
              &file, NULL),
         0);
     assert_int_equal(file.n_tools, 3);
+    assert_false(file.tools[0].is_durable);
+    assert_false(file.tools[0].is_command);
+    assert_true(file.tools[1].is_durable);
+    assert_true(file.tools[1].is_command);
+    assert_non_null(strstr(file.tools[1].json.p, ",\"execution\":{\"taskSupport\":\"optional\"}}"));
     tool = &file.tools[0];
     assert_string_equal(tool->name.p, "count");
     assert_string_equal(tool->json.p,
@@ -152,8 +158,8 @@ static const Mistake mistakes[] = {
     {"[{" MINIMUM ",\"timeout_ms\":1.5}]", 1, "[0].timeout_ms", "whole number"},
     {"[{" MINIMUM ",\"timeout_ms\":1e99}]", 1, "[0].timeout_ms", "whole number"},
     {"[{" MINIMUM ",\"timeout_ms\":\"5\"}]", 1, "[0].timeout_ms", "must be a number"},
-    {"[{" MINIMUM ",\"durable\":true}]", 1, "[0].durable", "no durable queue yet"},
     {"[{" MINIMUM ",\"durable\":0}]", 1, "[0].durable", "must be a boolean"},
+    {"[{" MINIMUM ",\"envelope\":\"yes\"}]", 1, "[0].envelope", "must be a boolean"},
     {"[{" MINIMUM ",\"env\":{\"A\":1}}]", 1, "[0].env", "strings only"},
     {"[{" MINIMUM ",\"env\":{\"A=B\":\"\"}}]", 1, "[0].env", "\"=\""},
     {"[{" MINIMUM ",\"env\":[\"\"]}]", 1, "[0].env", "must not be empty"},
@@ -278,7 +284,7 @@ static void a_schema_file_may_say_what_does_not_concern_us(void **state)
     assert_int_equal(parse(&file,
                            "[{\"name\":\"t\",\"inputSchema\":{},\"description\":null,"
                            "\"title\":null,\"command\":\"sh -c x\",\"cwd\":7,\"env\":0,"
-                           "\"durable\":true,\"x\":1,\"x\":2,\"timeout_ms\":9}]",
+                           "\"durable\":true,\"envelope\":3,\"x\":1,\"x\":2,\"timeout_ms\":9}]",
                            TOOLS_FILE_SCHEMA, NULL),
                      0);
     assert_string_equal(file.tools[0].json.p, "{\"name\":\"t\",\"inputSchema\":{}}");

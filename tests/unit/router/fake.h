@@ -19,8 +19,9 @@ typedef struct Asker {
     bool is_error;
     char message[256];
     char data[4096];
-    char content[1024]; /* pieces, or the keys of a list with blanks between them */
-    char cursor[64];    /* of the next page */
+    char content[8192]; /* pieces, or the keys of a list with blanks between them */
+    char structured[4096];
+    char cursor[64]; /* of the next page */
     int64_t retry_ms;
     size_t n_progress;
     bool poison; /* in finish, do as a door that uses the memory again at once */
@@ -70,6 +71,7 @@ static void fake_finish(Call *call, const CallResult *result)
     fake_copy(asker->message, sizeof(asker->message), result->message);
     fake_copy(asker->data, sizeof(asker->data), result->data);
     fake_copy(asker->cursor, sizeof(asker->cursor), result->next_cursor);
+    fake_copy(asker->structured, sizeof(asker->structured), result->structured);
     asker->content[0] = '\0';
     for (size_t i = 0; i < result->n_pieces; i++) {
         assert_true(n + result->pieces[i].n < sizeof(asker->content));

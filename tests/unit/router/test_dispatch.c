@@ -176,6 +176,35 @@ static void wrong_arguments_are_said_in_the_words_of_the_provider(void **state)
     world_deinit(&world);
 }
 
+/* Also where the answer is a task's, and so an error. */
+static void wrong_arguments_of_a_command_are_said_in_one_way(void **state)
+{
+    static const CallProvider wording = {.start = fake_start, .word = wording_word};
+    static const Span piece = SPAN_INIT("wrong");
+    const CallResult words = CALL_RESULT_TOOL_PIECES(&piece, 1);
+    World world;
+
+    (void)state;
+    world_init(&world, NULL);
+    world.provider.result = &words;
+    assert_int_equal(router_add(world.router,
+                                &(RouterSpec){.kind = ROUTER_TOOL,
+                                              .json = SPAN(COUNT_TOOL),
+                                              .provider = &wording,
+                                              .context = &world.provider,
+                                              .is_command = true},
+                                NULL),
+                     0);
+    asker_prepare(&world.asker, CALL_TOOL, "count", "{\"count\":\"x\"}");
+    world.asker.call.later = CALL_LATER_IS_TASK;
+    router_dispatch(world.router, NULL, &world.asker.call);
+    assert_int_equal(world.asker.kind, CALL_RESULT_ERROR);
+    assert_int_equal(world.asker.error, CALL_ERROR_INVALID_ARGUMENTS);
+    asker_ask(&world.asker, world.router, CALL_TOOL, "count", "{\"count\":\"x\"}");
+    assert_non_null(strstr(world.asker.structured, "INVALID_PARAMS"));
+    world_deinit(&world);
+}
+
 static void many_faults_are_listed_up_to_the_limit(void **state)
 {
     char arguments[1024] = "{";
@@ -587,6 +616,7 @@ int main(void)
         cmocka_unit_test(an_unknown_argument_is_told_with_the_nearest_known_one),
         cmocka_unit_test(wrong_arguments_never_reach_the_provider),
         cmocka_unit_test(wrong_arguments_are_said_in_the_words_of_the_provider),
+        cmocka_unit_test(wrong_arguments_of_a_command_are_said_in_one_way),
         cmocka_unit_test(many_faults_are_listed_up_to_the_limit),
         cmocka_unit_test(arguments_that_cost_too_much_are_refused),
         cmocka_unit_test(structured_result_must_keep_the_output_schema),

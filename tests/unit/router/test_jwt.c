@@ -285,6 +285,28 @@ static void times_are_given_a_minute(void **state)
     fixture_deinit(&f);
 }
 
+static void it_is_said_how_long_they_are_believed(void **state)
+{
+    static const struct {
+        const char *exp;
+        int64_t end_s;
+    } cases[] = {
+        {"1000", 1060}, {"1000.5", 1061}, {"253402300799", INT64_MAX}, {"1e300", INT64_MAX}};
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(cases); i++) {
+        char claims[512];
+
+        (void)snprintf(claims, sizeof(claims), CLAIMS_WITH(",\"exp\":%s"), cases[i].exp);
+        assert_int_equal(check_at(&f, rig_sign(&f.text, RIG_P256, "ES256", HEADER, claims), 1000),
+                         0);
+        assert_true(f.claims.end_s == cases[i].end_s);
+    }
+    fixture_deinit(&f);
+}
+
 static void scopes_are_words(void **state)
 {
     static const struct {
@@ -458,6 +480,7 @@ int main(void)
         cmocka_unit_test(keys_inside_a_token_are_not_used),
         cmocka_unit_test(claims_that_are_refused),
         cmocka_unit_test(times_are_given_a_minute),
+        cmocka_unit_test(it_is_said_how_long_they_are_believed),
         cmocka_unit_test(scopes_are_words),
         cmocka_unit_test(what_is_no_token_is_refused),
         cmocka_unit_test(nothing_of_a_token_can_be_changed),

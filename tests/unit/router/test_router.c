@@ -261,6 +261,42 @@ static void pages_follow_one_another_while_entries_come_and_go(void **state)
     (void)router_free(router);
 }
 
+static void what_is_replaced_has_its_place_again(void **state)
+{
+    Router *router = fake_router(NULL);
+    FakeProvider provider = {.plan = FAKE_ECHO};
+    char cursor[64];
+    Asker asker;
+
+    (void)state;
+    asker_init(&asker);
+    fake_add_tool(router, "last", &provider);
+    router_set_rank(router, 1);
+    fake_add_tool(router, "c", &provider);
+    fake_add_tool(router, "d", &provider);
+    router_set_rank(router, 0);
+    fake_add_tool(router, "a", &provider);
+    fake_add_tool(router, "b", &provider);
+    asker_ask(&asker, router, CALL_LIST_TOOLS, "", NULL);
+    assert_string_equal(asker.content, "a b c d last");
+    /* Pages go on, whatever has come before. */
+    router_set_page_size(router, 2);
+    asker_ask(&asker, router, CALL_LIST_TOOLS, "", NULL);
+    fake_copy(cursor, sizeof(cursor), span_from_str(asker.cursor));
+    assert_int_equal(router_remove(router, ROUTER_TOOL, SPAN("a")), 0);
+    fake_add_tool(router, "a", &provider);
+    router_set_rank(router, ROUTER_RANK_LAST);
+    fake_add_tool(router, "new", &provider);
+    ask_page(&asker, router, CALL_LIST_TOOLS, cursor);
+    assert_string_equal(asker.content, "a c");
+    ask_page(&asker, router, CALL_LIST_TOOLS, asker.cursor);
+    assert_string_equal(asker.content, "d last");
+    ask_page(&asker, router, CALL_LIST_TOOLS, asker.cursor);
+    assert_string_equal(asker.content, "new");
+    asker_deinit(&asker);
+    (void)router_free(router);
+}
+
 /* An entry of any kind whose description has n_bytes. */
 static void add_long(Router *router, RouterKind kind, char name, size_t n_bytes,
                      FakeProvider *provider)
@@ -533,6 +569,7 @@ int main(void)
         cmocka_unit_test(names_are_unique_within_their_kind),
         cmocka_unit_test(completions_are_there_while_an_entry_has_them),
         cmocka_unit_test(lists_are_in_order_of_addition),
+        cmocka_unit_test(what_is_replaced_has_its_place_again),
         cmocka_unit_test(pages_follow_one_another_while_entries_come_and_go),
         cmocka_unit_test(page_ends_before_it_is_too_long),
         cmocka_unit_test(invented_cursors_are_refused),

@@ -195,6 +195,20 @@ static void report(Call *call, double progress)
     call_report(call, &(CallProgress){.progress = progress, .total = 2});
 }
 
+static void run_task(HttpRig *rig, Call *call)
+{
+    CallTask task = {.id = SPAN("t1"), .ttl_ms = -1};
+    CallResult result = {.kind = CALL_RESULT_TASK, .tasks = &task, .n_tasks = 1};
+
+    (void)snprintf(rig->task_owner, sizeof(rig->task_owner), "%.*s", (int)call->owner.n,
+                   call->owner.p);
+    if (call->later == CALL_LATER_NEVER) {
+        call_fail(call, CALL_ERROR_NEEDS_LATER, SPAN_NULL);
+    } else {
+        call_finish(call, &result);
+    }
+}
+
 static void run_tool(HttpRig *rig, Call *call)
 {
     Span name = call->target;
@@ -217,6 +231,8 @@ static void run_tool(HttpRig *rig, Call *call)
         run_form(call);
     } else if (span_equals(name, SPAN("big"))) {
         run_big(call);
+    } else if (span_equals(name, SPAN("task"))) {
+        run_task(rig, call);
     } else {
         call_fail(call, CALL_ERROR_UNKNOWN_TOOL, SPAN_NULL);
     }
@@ -282,6 +298,19 @@ static bool owner_is_same(void *context, const void *asker, const void *other)
     return ((const HttpAsker *)asker)->who == ((const HttpAsker *)other)->who;
 }
 
+static int64_t owner_ends(void *context, const void *x)
+{
+    const HttpRig *rig = context;
+
+    assert_non_null(x);
+    return rig->end_ms == 0 ? INT64_MAX : rig->end_ms;
+}
+
+static Span owner_whose(void *context, const void *asker)
+{
+    return asker == &((HttpRig *)context)->alice ? SPAN("alice") : SPAN("bob");
+}
+
 static Span owner_tool(void *context, Span name)
 {
     (void)context;
@@ -314,7 +343,14 @@ static int seal(void *context, const Span *pieces, size_t n, uint8_t ret_code[32
 static McpOffer get_offer(void *context)
 {
     (void)context;
-    return (McpOffer){true, true, true, true, true, true};
+    return (McpOffer){.tools = true,
+                      .resources = true,
+                      .prompts = true,
+                      .completions = true,
+                      .logging = true,
+                      .lists_change = true,
+                      .tasks = true,
+                      .lists_tasks = true};
 }
 
 /* The rig. */
@@ -340,6 +376,8 @@ void http_rig_init(HttpRig *rig)
                                 .hold = owner_hold,
                                 .release = owner_release,
                                 .is_same = owner_is_same,
+                                .ends = owner_ends,
+                                .whose = owner_whose,
                                 .tool = owner_tool,
                                 .random = owner_random};
     rig->config = (McpHttpConfig){.server = {.identity = &rig->identity,

@@ -9,7 +9,9 @@
  *     form       asks a form with the key "it"; then answers "hi"
  *     detach     lets the client go, then as hold
  *     big        answers a text of 5,000 bytes
- */
+ *     task       only becomes the task t1
+ *
+ * Each asker's tasks are its own. */
 #pragma once
 
 #include "base/bytes.h"
@@ -56,6 +58,7 @@ struct HttpRig {
     McpHttpWire wire;
     McpHttpOwner owner;
     int64_t now_ms;
+    int64_t end_ms; /* when what is asked with now expires; 0: never */
     uint16_t n_randoms;
     int random_fails;
     bool breaks_next; /* the next exchange is broken from its beginning */
@@ -70,6 +73,7 @@ struct HttpRig {
     size_t n_held;
     size_t n_calls;
     size_t n_cancelled;
+    char task_owner[16]; /* of the last task */
 };
 
 /* config may be changed between the two. open: 0, -ENOMEM. */

@@ -71,6 +71,11 @@ static inline const char *render_method(CallVerb verb)
         [CALL_LIST_TEMPLATES] = "resources/templates/list",
         [CALL_LIST_PROMPTS] = "prompts/list",
         [CALL_SUBSCRIBE] = "resources/subscribe",
+        [CALL_TASK_GET] = "tasks/get",
+        [CALL_TASK_RESULT] = "tasks/result",
+        [CALL_TASK_UPDATE] = "tasks/update",
+        [CALL_TASK_CANCEL] = "tasks/cancel",
+        [CALL_LIST_TASKS] = "tasks/list",
     };
 
     return methods[verb];

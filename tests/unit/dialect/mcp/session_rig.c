@@ -122,6 +122,17 @@ static void run_whole(Call *call)
     call_finish(call, &result);
 }
 
+void rig_hold(Rig *rig, Call *call, Span text)
+{
+    rig->held[rig->n_held] = call;
+    (void)snprintf(rig->tags[rig->n_held], sizeof(rig->tags[0]), "%.*s", (int)text.n, text.p);
+    rig->n_held++;
+    /* As the router does once start has returned. */
+    if (call_keep_arguments(call) != 0) {
+        rig->is_out_of_memory = true;
+    }
+}
+
 static void run_hold(Rig *rig, Call *call)
 {
     JsonValue tag;
@@ -130,13 +141,7 @@ static void run_hold(Rig *rig, Call *call)
     if (call->arguments.node != NULL && json_get(call->arguments, SPAN("tag"), &tag)) {
         (void)json_string_plain(tag, &text);
     }
-    rig->held[rig->n_held] = call;
-    (void)snprintf(rig->tags[rig->n_held], sizeof(rig->tags[0]), "%.*s", (int)text.n, text.p);
-    rig->n_held++;
-    /* As the router does once start has returned. */
-    if (call_keep_arguments(call) != 0) {
-        rig->is_out_of_memory = true;
-    }
+    rig_hold(rig, call, text);
 }
 
 static void run_steps(Call *call)
@@ -314,6 +319,9 @@ static void run_tool(Rig *rig, Call *call)
     };
     static const char *const asking[] = {"form", "url", "sample", "roots"};
 
+    if (rig_task_tool(rig, call)) {
+        return;
+    }
     for (size_t i = 0; i < TW_ARRAY_SIZE(simple); i++) {
         if (span_equals(call->target, span_from_str(simple[i].name))) {
             simple[i].run(call);
@@ -328,6 +336,8 @@ static void run_tool(Rig *rig, Call *call)
     }
     if (span_equals(call->target, SPAN("hold"))) {
         run_hold(rig, call);
+    } else if (span_equals(call->target, SPAN("job"))) {
+        finish_text(call, SPAN("\"done\""));
     } else if (span_equals(call->target, SPAN("nothing"))) {
         finish_ask(call, NULL, 0, SPAN_NULL);
     } else {
@@ -430,6 +440,13 @@ static void run(Rig *rig, Call *call)
     case CALL_COMPLETE:
         run_complete(call);
         break;
+    case CALL_TASK_GET:
+    case CALL_TASK_RESULT:
+    case CALL_TASK_UPDATE:
+    case CALL_TASK_CANCEL:
+    case CALL_LIST_TASKS:
+        rig_task_run(rig, call);
+        break;
     default:
         run_list(call);
         break;
@@ -473,7 +490,14 @@ void rig_serve(Rig *rig)
 
 void rig_init(Rig *rig)
 {
-    *rig = (Rig){.offer = {true, true, true, true, true, true}, .now_ms = 1000};
+    *rig = (Rig){.offer = {.tools = true,
+                           .resources = true,
+                           .prompts = true,
+                           .completions = true,
+                           .logging = true,
+                           .lists_change = true},
+                 .now_ms = 1000,
+                 .task_owner = ""};
     rig->identity = (McpIdentity){.name = SPAN("rig"), .version = SPAN("1.0")};
     rig->sink =
         (McpSink){.begin = sink_begin, .commit = sink_commit, .abort = sink_abort, .context = rig};
@@ -553,7 +577,7 @@ Call *rig_held(Rig *rig, const char *tag)
 }
 
 /* The call is not held any more. */
-static Call *release(Rig *rig, const char *tag)
+Call *rig_release(Rig *rig, const char *tag)
 {
     Call *call = rig_held(rig, tag);
 
@@ -568,7 +592,7 @@ static Call *release(Rig *rig, const char *tag)
 
 void rig_finish(Rig *rig, const char *tag)
 {
-    Call *call = release(rig, tag);
+    Call *call = rig_release(rig, tag);
 
     if (call != NULL) {
         finish_text(call, SPAN("\"done\""));
@@ -577,7 +601,7 @@ void rig_finish(Rig *rig, const char *tag)
 
 void rig_ask(Rig *rig, const char *tag)
 {
-    Call *call = release(rig, tag);
+    Call *call = rig_release(rig, tag);
 
     if (call != NULL) {
         run_ask(call, CALL_ASK_FORM);

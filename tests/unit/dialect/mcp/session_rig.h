@@ -16,6 +16,10 @@
  *     forever    asks the same form again and again
  *     bloat      asks with a state that is too long
  *     nothing    asks without a question
+ *     job        becomes a task (t1, t2…) if the asker takes one, else answers "done"
+ *     job_only   only becomes one
+ *
+ * Tasks stand still until rig_task_change moves them; one that asks wants a form "it".
  */
 #pragma once
 
@@ -28,7 +32,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RIG_MAX_HELD 1100
+#define RIG_MAX_HELD  1100
+#define RIG_MAX_TASKS 8
+
+/* How a task ended. */
+typedef enum RigEnd {
+    RIG_END_DONE,
+    RIG_END_TOOL_FAILED,
+    RIG_END_ERROR,
+    RIG_END_CANCELLED
+} RigEnd;
+
+typedef struct RigTask {
+    char id[8];
+    CallTaskStatus status;
+    RigEnd end;
+    int64_t ttl_ms;
+} RigTask;
 
 typedef struct Rig {
     McpServer *server;
@@ -54,6 +74,11 @@ typedef struct Rig {
     size_t n_started;
     size_t n_cancelled;
     char last_cancelled[16];
+
+    RigTask tasks[RIG_MAX_TASKS];
+    size_t n_tasks;
+    const char *task_owner; /* whose they are */
+
     bool is_out_of_memory; /* a copy of arguments could not be had */
 } Rig;
 
@@ -81,3 +106,15 @@ const char *rig_take(Rig *rig);
 Call *rig_held(Rig *rig, const char *tag);
 void rig_finish(Rig *rig, const char *tag);
 void rig_ask(Rig *rig, const char *tag);
+
+/* The same without answering it. */
+Call *rig_release(Rig *rig, const char *tag);
+void rig_hold(Rig *rig, Call *call, Span tag);
+
+/* session_rig_tasks.c: "working", "asks", "done", "tool_failed", "error", "cancelled"; false if
+ * there is no such task. */
+bool rig_task_change(Rig *rig, const char *id, const char *what);
+
+/* A tool that may be a task, or may not: true if the call was taken. What is asked about tasks. */
+bool rig_task_tool(Rig *rig, Call *call);
+void rig_task_run(Rig *rig, Call *call);

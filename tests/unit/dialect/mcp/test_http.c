@@ -193,6 +193,19 @@ static void refusals_have_their_status(void **state)
         {"Mcp-Session-Id: a\nMcp-Session-Id: a\n",
          "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}", 400, "repeated"},
         {MODERN, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\"}", 202, ""},
+        {MODERN "Mcp-Method: notifications/cancelled\n",
+         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{" META(
+             "2026-07-28") "}}",
+         202, ""},
+        /* What a notification has of headers must be right. */
+        {MODERN "Mcp-Method: tools/call\n",
+         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\"}", 400, "-32020"},
+        {MODERN "Mcp-Method: notifications/cancelled\nMcp-Method: notifications/cancelled\n",
+         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\"}", 400, "-32020"},
+        {"MCP-Protocol-Version: 2025-11-25\n",
+         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{" META(
+             "2026-07-28") "}}",
+         400, "-32020"},
         {"", "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}", 400, "no session"},
         {"MCP-Protocol-Version: 2025-11-25\n", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", 400,
          "no session"},
@@ -399,6 +412,39 @@ static void subscriptions_are_told_and_ended(void **state)
     assert_int_equal(mcp_http_n_streams(rig->http), 0);
 }
 
+static void a_subscription_ends_with_what_it_was_asked_with(void **state)
+{
+    static const char params[] = "\"notifications\":{\"toolsListChanged\":true},";
+    HttpRig *rig = *state;
+    int64_t end_ms = rig->now_ms + 20000;
+    HttpX *lasting = http_rig_modern(rig, BOTH, "subscriptions/listen", "", params);
+    HttpX *ending;
+    HttpX *call;
+
+    rig->end_ms = end_ms;
+    ending = http_rig_modern(rig, BOTH, "subscriptions/listen", "", params);
+    call = http_rig_modern(rig, BOTH, "tools/call", "hold", "\"arguments\":{\"tag\":\"a\"},");
+    http_rig_advance(rig, 15000);
+    assert_int_equal(mcp_http_next_deadline(rig->http), end_ms);
+    http_rig_advance(rig, 4999);
+    assert_int_equal(mcp_http_n_streams(rig->http), 3);
+    mcp_http_list_changed(rig->http, MCP_LIST_TOOLS); /* which puts off the next comment */
+    assert_contains(http_rig_text(ending), "list_changed");
+    assert_int_equal(mcp_http_next_deadline(rig->http), end_ms);
+    http_rig_advance(rig, 1);
+    assert_true(ending->is_complete && !ending->is_aborted);
+    assert_string_equal(http_rig_text(ending), "");
+    assert_false(lasting->is_complete);
+    /* A call is in work that was let in: it may finish. */
+    assert_int_equal(rig->n_cancelled, 0);
+    http_rig_finish(rig, "a");
+    assert_true(call->is_complete);
+    assert_contains(http_rig_text(call), "\"text\":\"done\"");
+    mcp_http_list_changed(rig->http, MCP_LIST_TOOLS);
+    assert_contains(http_rig_text(lasting), "list_changed");
+    assert_int_equal(mcp_http_n_streams(rig->http), 1);
+}
+
 static void the_end_lets_calls_finish_and_nobody_in(void **state)
 {
     HttpRig *rig = *state;
@@ -480,6 +526,7 @@ int main(void)
         TEST(a_peer_that_does_not_read_is_let_go),
         TEST(connections_that_break_harm_nobody),
         TEST(subscriptions_are_told_and_ended),
+        TEST(a_subscription_ends_with_what_it_was_asked_with),
         TEST(the_end_lets_calls_finish_and_nobody_in),
         cmocka_unit_test(an_answer_that_is_too_large_is_an_error),
         TEST(refusals_of_the_owner_speak_the_protocol),

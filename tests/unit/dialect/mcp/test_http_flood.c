@@ -140,6 +140,38 @@ static void who_has_the_most_makes_room(void **state)
     assert_int_equal(carol.n_holds, 0);
 }
 
+/* As without credentials, where each connection is an asker of its own. */
+static void of_many_with_one_session_the_idle_that_was_used_longest_ago_makes_room(void **state)
+{
+    enum {
+        N = 50
+    };
+    static HttpAsker askers[2 * N];
+    static char ids[2 * N][ID_BYTES];
+    HttpRig *rig = rig_new(N, 3);
+
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        askers[i] = (HttpAsker){.who = 100 + i};
+        assert_int_equal(open_session(rig, &askers[i], ids[i]), 200);
+    }
+    listen_to(rig, &askers[0], ids[0]);                   /* in use */
+    assert_int_equal(ping(rig, &askers[1], ids[1]), 200); /* used last */
+    for (int i = N; i < 2 * N - 2; i++) {
+        askers[i] = (HttpAsker){.who = 100 + i};
+        assert_int_equal(open_session(rig, &askers[i], ids[i]), 200);
+        assert_int_equal(mcp_http_n_sessions(rig->http), N);
+        /* The third was the first to be idle, then the fourth. */
+        assert_int_equal(ping(rig, &askers[i - N + 2], ids[i - N + 2]), 404);
+    }
+    assert_int_equal(ping(rig, &askers[1], ids[1]), 200);
+    assert_int_equal(ping(rig, &askers[0], ids[0]), 200);
+    rig_free(rig);
+    for (int i = 0; i < 2 * N - 2; i++) {
+        assert_int_equal(askers[i].n_holds, 0);
+    }
+}
+
 static void nobody_loses_a_session_to_one_who_has_more(void **state)
 {
     HttpRig *rig = rig_new(3, 3);
@@ -212,6 +244,7 @@ int main(void)
         cmocka_unit_test(who_opens_too_many_ends_its_own),
         cmocka_unit_test(a_flood_of_one_asker_does_not_end_the_sessions_of_others),
         cmocka_unit_test(who_has_the_most_makes_room),
+        cmocka_unit_test(of_many_with_one_session_the_idle_that_was_used_longest_ago_makes_room),
         cmocka_unit_test(nobody_loses_a_session_to_one_who_has_more),
         cmocka_unit_test(old_streams_count),
         cmocka_unit_test(who_is_not_admitted_yet_is_told_when),

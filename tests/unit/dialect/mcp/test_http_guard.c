@@ -134,6 +134,73 @@ static void a_host_is_loopback_or_configured(void **state)
     }
 }
 
+static void what_no_request_can_have_is_no_host_and_no_origin(void **state)
+{
+    static const char *const good_hosts[] = {"hub.example", "hub.example:8080", "HUB",
+                                             "10.0.0.7",    "[2001:db8::7]:80", "my_box.local.",
+                                             "localhost"};
+    static const char *const bad_hosts[] = {"*",
+                                            "*.example",
+                                            "http://hub.example",
+                                            "hub.example/",
+                                            "hub.example/mcp",
+                                            "",
+                                            ":80",
+                                            "me@hub.example",
+                                            "hub.example:x",
+                                            "hub example",
+                                            "h\xc3\xbc\x62.example",
+                                            "[::1"};
+    static const char *const good_origins[] = {"https://page.example", "http://page.example:8080",
+                                               "HTTPS://Page.example", "vscode-webview://abc",
+                                               "https://[2001:db8::7]"};
+    static const char *const bad_origins[] = {"*",
+                                              "null",
+                                              "",
+                                              "page.example",
+                                              "https://",
+                                              "https://page.example/",
+                                              "https://*.example",
+                                              "http://page.example/app",
+                                              "https://page.example:x",
+                                              "app://x/",
+                                              "://x"};
+
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(good_hosts); i++) {
+        assert_int_equal(mcp_http_guard_check_host(span_from_str(good_hosts[i]), NULL), 0);
+    }
+    for (size_t i = 0; i < TW_ARRAY_SIZE(bad_hosts); i++) {
+        if (mcp_http_guard_check_host(span_from_str(bad_hosts[i]), NULL) != MCP_HTTP_E_HOST) {
+            fail_msg("host %s", bad_hosts[i]);
+        }
+    }
+    for (size_t i = 0; i < TW_ARRAY_SIZE(good_origins); i++) {
+        if (mcp_http_guard_check_origin(span_from_str(good_origins[i]), NULL) != 0) {
+            fail_msg("origin %s", good_origins[i]);
+        }
+    }
+    for (size_t i = 0; i < TW_ARRAY_SIZE(bad_origins); i++) {
+        if (mcp_http_guard_check_origin(span_from_str(bad_origins[i]), NULL) != MCP_HTTP_E_ORIGIN) {
+            fail_msg("origin %s", bad_origins[i]);
+        }
+    }
+}
+
+static void the_address_that_was_reached_is_a_host(void **state)
+{
+    static const McpHttpGuard four = {.local = SPAN_INIT("192.0.2.7")};
+    static const McpHttpGuard six = {.local = SPAN_INIT("[2001:db8::a]")};
+
+    (void)state;
+    assert_int_equal(guard_says(&four, "192.0.2.7", ""), 0);
+    assert_int_equal(guard_says(&four, "192.0.2.7:7410", ""), 0);
+    assert_int_equal(guard_says(&four, "192.0.2.8", ""), MCP_HTTP_E_HOST);
+    assert_int_equal(guard_says(&four, "192.0.2.7.example.org", ""), MCP_HTTP_E_HOST);
+    assert_int_equal(guard_says(&six, "[2001:DB8::A]:80", ""), 0);
+    assert_int_equal(guard_says(&six, "[2001:db8::b]", ""), MCP_HTTP_E_HOST);
+}
+
 /* What the reader of HTTP takes for a host is narrower; the guard does not rely on it. */
 static void a_host_with_a_user_is_refused(void **state)
 {
@@ -282,6 +349,10 @@ static void accept_admits_what_it_lists(void **state)
         {"Accept: *; q=.2\r\n", true, true},
         {"Accept: application/json, text/event-stream\r\n", true, true},
         {"Accept: application/json,text/event-stream\r\n", true, true},
+        {"Accept: text/event-stream, application/json\r\n", true, true},
+        {"Accept: application/json, text/event-stream\r\nAccept: text/event-stream;q=0\r\n", true,
+         true},
+        {"Accept: application/json, text/event-strean\r\n", false, true},
         {"ACCEPT: Application/JSON , TEXT/Event-Stream\r\n", true, true},
         {"Accept: application/json\r\nAccept: text/event-stream\r\n", true, true},
         {"Accept: application/json\r\n", false, true},
@@ -323,9 +394,11 @@ static void accept_admits_what_it_lists(void **state)
     for (size_t i = 0; i < TW_ARRAY_SIZE(cases); i++) {
         Http1Reader reader;
         const Http1Head *head = read_head(&reader, "a", cases[i].lines);
+        McpHttpTakes takes = mcp_http_takes(head);
 
         if (mcp_http_accepts(head, SPAN("text/event-stream")) != cases[i].stream ||
-            mcp_http_accepts(head, SPAN("application/json")) != cases[i].json) {
+            mcp_http_accepts(head, SPAN("application/json")) != cases[i].json ||
+            takes.events != cases[i].stream || takes.json != cases[i].json) {
             fail_msg("%s", cases[i].lines);
         }
         http1_reader_deinit(&reader);
@@ -379,6 +452,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_host_is_loopback_or_configured),
+        cmocka_unit_test(what_no_request_can_have_is_no_host_and_no_origin),
+        cmocka_unit_test(the_address_that_was_reached_is_a_host),
         cmocka_unit_test(a_host_with_a_user_is_refused),
         cmocka_unit_test(an_absolute_target_names_the_host),
         cmocka_unit_test(an_origin_is_loopback_or_configured),

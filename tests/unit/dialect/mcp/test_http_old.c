@@ -102,6 +102,58 @@ static void answers_come_by_the_stream(void **state)
     assert_int_equal(mcp_http_n_sessions(rig->http), 1);
 }
 
+/* Each message says of which era it is; the rules of the modern one hold wherever it comes in. */
+static void a_modern_request_needs_its_headers_here_too(void **state)
+{
+    static const char body[] =
+        "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"server/discover\",\"params\":{\"_meta\":{"
+        "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+        "\"io.modelcontextprotocol/clientCapabilities\":{}}}}";
+    HttpRig *rig = *state;
+    char where[100];
+    HttpX *x = open_stream(rig, where);
+    const char *text;
+
+    post(rig, where, INITIALIZE);
+    post(rig, where, INITIALIZED);
+    (void)http_rig_text(x);
+    post(rig, where, body);
+    text = http_rig_text(x);
+    assert_contains(text, "\"id\":5");
+    assert_contains(text, "-32020");
+    assert_int_equal(http_rig_send(rig, "POST", where,
+                                   JSON "MCP-Protocol-Version: 2026-07-28\n"
+                                        "Mcp-Method: server/discover\n",
+                                   body)
+                         ->status,
+                     202);
+    assert_contains(http_rig_text(x), "\"supportedVersions\":[");
+    /* What SDKs of later revisions send with each message. */
+    assert_int_equal(http_rig_send(rig, "POST", where, JSON "MCP-Protocol-Version: 2024-11-05\n",
+                                   "{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"ping\"}")
+                         ->status,
+                     202);
+    assert_contains(http_rig_text(x), "\"result\":{}");
+}
+
+static void a_session_ends_with_what_it_was_asked_with(void **state)
+{
+    HttpRig *rig = *state;
+    char where[100];
+    HttpX *x;
+
+    rig->end_ms = rig->now_ms + 1000;
+    x = open_stream(rig, where);
+    post(rig, where, INITIALIZE);
+    post(rig, where, CALL("2", "hold", "a"));
+    http_rig_advance(rig, 999);
+    assert_false(x->is_complete);
+    http_rig_advance(rig, 1);
+    assert_true(x->is_complete);
+    assert_int_equal(rig->n_cancelled, 1);
+    assert_int_equal(mcp_http_n_sessions(rig->http), 0);
+}
+
 static void a_disconnect_ends_the_session(void **state)
 {
     HttpRig *rig = *state;
@@ -212,7 +264,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(answers_come_by_the_stream),        TEST(a_disconnect_ends_the_session),
+        TEST(answers_come_by_the_stream),        TEST(a_modern_request_needs_its_headers_here_too),
+        TEST(a_disconnect_ends_the_session),     TEST(a_session_ends_with_what_it_was_asked_with),
         TEST(so_does_a_peer_that_does_not_read), TEST(what_does_not_fit_is_refused),
         TEST(the_end_waits_for_calls),           TEST(a_stream_that_is_open_keeps_its_session),
     };

@@ -324,6 +324,29 @@ static void what_concerns_no_request_goes_to_the_get_stream(void **state)
     assert_true(x->is_complete);
 }
 
+static void a_get_stream_ends_with_what_it_was_asked_with(void **state)
+{
+    HttpRig *rig = *state;
+    char id[64];
+    HttpX *x;
+
+    http_rig_initialize(rig, "2025-06-18", id);
+    rig->end_ms = rig->now_ms + 1000;
+    x = get(rig, id, NULL);
+    http_rig_advance(rig, 999);
+    assert_false(x->is_complete);
+    http_rig_advance(rig, 1);
+    assert_true(x->is_complete && !x->is_aborted);
+    assert_string_equal(http_rig_text(x), "");
+    /* The session stays, and who comes back with something new misses nothing. */
+    mcp_http_list_changed(rig->http, MCP_LIST_TOOLS);
+    rig->end_ms = 0;
+    x = get(rig, id, NULL);
+    assert_contains(http_rig_text(x), "id: 0-1\n");
+    http_rig_advance(rig, 15000);
+    assert_string_equal(http_rig_text(x), ": alive\n\n");
+}
+
 static void messages_wait_for_a_get_stream(void **state)
 {
     HttpRig *rig = *state;
@@ -494,6 +517,15 @@ static void an_answer_that_cannot_be_kept_is_replaced(void **state)
     x = http_rig_post(rig, id, CALL("1", "stephold", "a"));
     http_rig_finish_big(rig, "a");
     assert_true(x->is_complete && x->body.n > 5000);
+    assert_null(strstr(http_rig_text(x), "too large"));
+    /* The connection may be lost before all of it has arrived: the last event that was seen says
+     * so. */
+    x = get(rig, id, "4-1");
+    assert_true(x->status == 200 && x->is_complete);
+    assert_contains(http_rig_text(x), "id: 4-2\n");
+    assert_contains(x->body.data, "too large");
+    x = get(rig, id, "4-2");
+    assert_int_equal(x->status, 405);
     x = http_rig_post(rig, id, CALL("1", "stephold", "a"));
     x->body.max_bytes = x->body.n + 1000;
     http_rig_finish_big(rig, "a");
@@ -749,6 +781,7 @@ int main(void)
         cmocka_unit_test(the_least_used_session_makes_room),
         TEST(without_random_bytes_there_is_no_session),
         TEST(what_concerns_no_request_goes_to_the_get_stream),
+        TEST(a_get_stream_ends_with_what_it_was_asked_with),
         TEST(messages_wait_for_a_get_stream),
         TEST(streams_of_2025_11_25_begin_with_a_priming_event),
         TEST(disconnecting_cancels_nothing_and_the_rest_can_be_fetched),

@@ -29,7 +29,8 @@ static const CallAsk asks[] = {
 static Span ask_of(Render *render, McpRevision revision, const CallAsk *ask)
 {
     bytes_clear(&render->out);
-    assert_int_equal(mcp_render_ask(&render->out, revision, 18446744073709551615u, ask), 0);
+    assert_int_equal(mcp_render_ask(&render->out, revision, 18446744073709551615u, SPAN_NULL, ask),
+                     0);
     mcp_schema_assert_message(revision, NULL, bytes_span(&render->out));
     return bytes_span(&render->out);
 }

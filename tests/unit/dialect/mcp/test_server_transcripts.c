@@ -300,7 +300,9 @@ static void cmd_offer(Player *player, const char *words)
                                    .prompts = strstr(words, "prompts") != NULL,
                                    .completions = strstr(words, "completions") != NULL,
                                    .logging = strstr(words, "logging") != NULL,
-                                   .lists_change = strstr(words, "static") == NULL};
+                                   .lists_change = strstr(words, "static") == NULL,
+                                   .tasks = strstr(words, "tasks") != NULL,
+                                   .lists_tasks = strstr(words, "tasklist") != NULL};
 }
 
 static void cmd_max_open(Player *player, const char *words)
@@ -424,6 +426,17 @@ static void cmd_updated(Player *player, const char *words)
     mcp_server_resource_updated(player->rig.server, span_from_str(words));
 }
 
+static void cmd_task(Player *player, const char *words)
+{
+    char id[8];
+    char what[16];
+
+    assert_int_equal(sscanf(words, "%7s %15s", id, what), 2);
+    if (!rig_task_change(&player->rig, id, what)) {
+        fail_at(player, "no such task, or nothing that becomes of one", words);
+    }
+}
+
 static void cmd_shutdown(Player *player, const char *words)
 {
     (void)words;
@@ -455,6 +468,7 @@ static const struct {
     {"state", cmd_state},               /* NAME */
     {"changed", cmd_changed},           /* tools, resources or prompts */
     {"updated", cmd_updated},           /* URI */
+    {"task", cmd_task},                 /* ID WHAT: becomes of it (rig_task_change) */
     {"shutdown", cmd_shutdown},
     {"close", cmd_close},
 };

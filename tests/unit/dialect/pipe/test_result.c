@@ -524,6 +524,42 @@ static void a_failure_survives_a_relay(void **state)
     text_deinit(&text);
 }
 
+#define ENVELOPE "{\"own\":1.0,\"ok\":false,\"code\":\"TX_NOT_COMMITTED\",\"msg\":\"undone\"}"
+
+/* A command says more than a code and a message. */
+static void a_failed_envelope_travels_whole(void **state)
+{
+    static const ReadRow rows[] = {
+        {RESULT("\"success\":false,\"data\":" ENVELOPE ",\"error\":{\"code\":\"X\",\"message\":"
+                "\"m\"}"),
+         true, ENVELOPE,
+         TEXT("{\\\"own\\\":1.0,\\\"ok\\\":false,\\\"code\\\":\\\"TX_NOT_COMMITTED\\\","
+              "\\\"msg\\\":\\\"undone\\\"}"),
+         "{\"waited_ms\":50}"},
+        /* Nearly one. */
+        {RESULT("\"success\":false,\"data\":{\"ok\":false},\"error\":{\"code\":\"X\",\"message\":"
+                "\"m\"}"),
+         true, "{\"error\":{\"code\":\"X\",\"message\":\"m\"},\"data\":{\"ok\":false}}",
+         TEXT("X: m"), "{\"waited_ms\":50}"},
+        {RESULT(
+             "\"success\":false,\"data\":{\"ok\":true,\"code\":\"OK\"},\"error\":{\"code\":\"X\","
+             "\"message\":\"m\"}"),
+         true,
+         "{\"error\":{\"code\":\"X\",\"message\":\"m\"},\"data\":{\"ok\":true,\"code\":\"OK\"}}",
+         TEXT("X: m"), "{\"waited_ms\":50}"},
+    };
+    CallResult result = {
+        .kind = CALL_RESULT_TOOL, .is_error = true, .structured = SPAN_INIT(ENVELOPE)};
+
+    (void)state;
+    assert_written(&result, WRITTEN("\"success\":false,\"data\":" ENVELOPE
+                                    ",\"error\":{\"code\":\"TX_NOT_COMMITTED\",\"message\":"
+                                    "\"undone\"},\"duration_ms\":45"));
+    for (size_t i = 0; i < TW_ARRAY_SIZE(rows); i++) {
+        assert_read(&rows[i]);
+    }
+}
+
 /* A text that is all escapes needs six bytes for each of its own. */
 static void the_worst_of_texts_finds_room(void **state)
 {
@@ -772,6 +808,7 @@ int main(void)
         cmocka_unit_test(a_failure_has_code_and_message),
         cmocka_unit_test(failures_of_our_own_look_the_same),
         cmocka_unit_test(a_failure_survives_a_relay),
+        cmocka_unit_test(a_failed_envelope_travels_whole),
         cmocka_unit_test(the_worst_of_texts_finds_room),
         cmocka_unit_test(data_that_is_all_quotes_finds_room),
         cmocka_unit_test(long_strings_are_not_copied),

@@ -1,0 +1,87 @@
+/* app/command_ask.h: what command_door.c (requests and their life), command_ask.c (what each
+ * asks of the queue) and command_tell.c (what it answers) share. Thread: loop. */
+#pragma once
+
+#include "app/command_door.h"
+#include "app/command_there.h"
+
+#include "base/arena.h"
+#include "base/bytes.h"
+#include "dialect/command/answer.h"
+#include "dialect/command/request.h"
+#include "io/loop.h"
+#include "router/router.h"
+
+/* A body, and 16 bytes for each of its values, of which it has at most one for two bytes. */
+#define COMMAND_ARENA_BYTES ((size_t)32 * LIMIT_QUEUE_BODY_BYTES)
+
+/* A list of jobs with their bodies is the longest; more is left out (limit). */
+#define COMMAND_ANSWER_BYTES ((size_t)256 * 1024 * 1024)
+
+typedef struct CommandAsk CommandAsk;
+
+struct CommandDoor {
+    CommandDoorConfig config;
+    IoLoop *loop;
+    Router *router;
+    HttpSide side;
+    JobsListener listener;
+    IoTimer *timer; /* the next wait that is over */
+    int64_t due_ms;
+    CommandAsk *asks;
+    size_t n_asks;
+    CommandThere there; /* what applications fetch */
+    bool is_ending;
+};
+
+struct CommandAsk {
+    CommandAsk *next;
+    CommandAsk *prev;
+    CommandDoor *door;
+    IoHttpExchange *x; /* NULL: nobody waits for the answer */
+    CommandRoute route;
+    CommandRequest request;
+    JobsAsk queue;
+    Arena arena; /* the body, and what was read of it */
+    Bytes out;
+    Bytes record;            /* what is written for the queue, or for the answer's nextActions */
+    char id[QUEUE_ID_BYTES]; /* of the job that it is about; "": none, or not known yet */
+    Span owner;
+    int64_t deadline_ms; /* of waiting; 0: does not wait */
+    bool is_asking;      /* queue is on its way */
+    bool is_waiting;
+    bool is_stale;   /* the job changed meanwhile */
+    bool is_closing; /* its door closes: only what runs is waited for */
+    bool is_known;   /* its idempotency key was there already */
+};
+
+/* ---- command_door.c; each of the first four ends ask ---- */
+
+CommandAsk *command_ask_free(CommandAsk *ask);
+/* With what is in out. extra: one more field, or NULL. */
+void command_ask_respond(CommandAsk *ask, unsigned status, const Http1Field *extra);
+void command_ask_nothing(CommandAsk *ask, unsigned status, const Http1Field *extra);
+void command_ask_refuse(CommandAsk *ask, unsigned status, const char *code, Span message,
+                        const Http1Field *extra);
+void command_ask_refuse_queue(CommandAsk *ask, int r);
+/* Until its job changes, or its time is over. */
+void command_ask_wait(CommandAsk *ask);
+
+/* ---- command_tell.c; each ends ask, or lets it wait ---- */
+
+void command_ask_name(CommandAsk *ask, Span id); /* which job it is about */
+void command_tell_job(CommandAsk *ask, const QueueJob *job);
+void command_tell_result(CommandAsk *ask, const QueueJob *job);
+void command_tell_enqueued(CommandAsk *ask, const QueueJob *job, bool is_known);
+void command_tell_jobs(CommandAsk *ask, const QueueOp *op);
+void command_tell_pending(CommandAsk *ask, const QueueOp *op);
+void command_tell_health(CommandAsk *ask, const QueueCounts *counts);
+void command_tell_done(CommandAsk *ask, const QueueJob *job, int64_t lease_ms);
+/* With what was written into out, and r of that. */
+void command_ask_end(CommandAsk *ask, int r, unsigned status, const Http1Field *extra);
+
+/* ---- command_ask.c ---- */
+
+void command_ask_begin(CommandAsk *ask, const Http1Head *head, Span body, Span owner);
+void command_ask_again(CommandAsk *ask); /* something changed while it waited */
+void command_ask_late(CommandAsk *ask);  /* its time is over: answers with how things are */

@@ -1,0 +1,316 @@
+/* Each request in work is a CommandAsk: read, asked of the queue, and answered; or waiting for a
+ * job to change, until its time is over. One whose client has gone is finished without an answer,
+ * and what it claimed is given back. */
+#include "app/command_door.h"
+
+#include <string.h>
+
+#include "app/command_ask.h"
+#include "app/command_job.h"
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/limits.h"
+
+/* ---- requests in work ---- */
+
+CommandAsk *command_ask_free(CommandAsk *ask)
+{
+    CommandDoor *door = ask->door;
+
+    if (ask->prev != NULL) {
+        ask->prev->next = ask->next;
+    } else {
+        door->asks = ask->next;
+    }
+    if (ask->next != NULL) {
+        ask->next->prev = ask->prev;
+    }
+    door->n_asks--;
+    queue_op_deinit(&ask->queue.op);
+    bytes_deinit(&ask->out);
+    bytes_deinit(&ask->record);
+    arena_deinit(&ask->arena);
+    mem_free(ask);
+    return NULL;
+}
+
+static CommandAsk *command_ask_new(CommandDoor *door, IoHttpExchange *x)
+{
+    CommandAsk *ask = mem_alloc_array(1, sizeof(*ask));
+
+    if (ask == NULL) {
+        return NULL;
+    }
+    *ask = (CommandAsk){.door = door, .x = x, .next = door->asks};
+    queue_op_init(&ask->queue.op);
+    arena_init(&ask->arena, COMMAND_ARENA_BYTES);
+    bytes_init(&ask->out, COMMAND_ANSWER_BYTES);
+    bytes_init(&ask->record, COMMAND_ANSWER_BYTES);
+    if (ask->next != NULL) {
+        ask->next->prev = ask;
+    }
+    door->asks = ask;
+    door->n_asks++;
+    return ask;
+}
+
+/* ---- answers ---- */
+
+void command_ask_respond(CommandAsk *ask, unsigned status, const Http1Field *extra)
+{
+    Http1Field fields[3] = {{SPAN("Content-Type"), SPAN("application/json")},
+                            {SPAN("Cache-Control"), SPAN("no-store")}};
+    size_t n = 2;
+
+    if (extra != NULL) {
+        fields[n++] = *extra;
+    }
+    if (ask->x != NULL) {
+        io_http_set_data(ask->x, NULL);
+        (void)http_door_respond(ask->x, status, fields, n, bytes_span(&ask->out));
+    }
+    (void)command_ask_free(ask);
+}
+
+void command_ask_nothing(CommandAsk *ask, unsigned status, const Http1Field *extra)
+{
+    if (ask->x != NULL) {
+        io_http_set_data(ask->x, NULL);
+        (void)http_door_respond(ask->x, status, extra, extra != NULL, SPAN_NULL);
+    }
+    (void)command_ask_free(ask);
+}
+
+void command_ask_refuse(CommandAsk *ask, unsigned status, const char *code, Span message,
+                        const Http1Field *extra)
+{
+    bool as_rpc = ask->route.verb == COMMAND_RPC;
+
+    bytes_clear(&ask->out);
+    if (command_write_refusal(code, message, ask->request.method, ask->request.rpc_id,
+                              bytes_span(&ask->record), as_rpc, &ask->out) != 0) {
+        bytes_clear(&ask->out);
+    }
+    command_ask_respond(ask, status, extra);
+}
+
+void command_ask_refuse_queue(CommandAsk *ask, int r)
+{
+    CommandFault fault = command_fault(r);
+
+    bytes_clear(&ask->record);
+    command_ask_refuse(ask, fault.status, fault.code, span_from_str(fault.message), NULL);
+}
+
+/* ---- waiting ---- */
+
+static void door_set_timer(CommandDoor *door)
+{
+    int64_t due_ms = INT64_MAX;
+
+    for (const CommandAsk *ask = door->asks; ask != NULL; ask = ask->next) {
+        if (ask->is_waiting && ask->deadline_ms < due_ms) {
+            due_ms = ask->deadline_ms;
+        }
+    }
+    door->due_ms = due_ms;
+    if (due_ms < INT64_MAX) {
+        io_timer_start_at(door->timer, due_ms);
+    }
+}
+
+void command_ask_wait(CommandAsk *ask)
+{
+    CommandDoor *door = ask->door;
+
+    ask->is_waiting = true;
+    if (ask->is_stale) {
+        command_ask_again(ask);
+        return;
+    }
+    if (ask->deadline_ms < door->due_ms) {
+        door_set_timer(door);
+    }
+}
+
+static void door_on_timer(void *context)
+{
+    CommandDoor *door = context;
+    int64_t now_ms = io_loop_now_ms(door->loop);
+    CommandAsk *next;
+
+    for (CommandAsk *ask = door->asks; ask != NULL; ask = next) {
+        next = ask->next;
+        if (ask->is_waiting && ask->deadline_ms <= now_ms) {
+            command_ask_late(ask);
+        }
+    }
+    door_set_timer(door);
+}
+
+/* ---- the side ---- */
+
+static bool side_leads(void *context, Span path, Span *ret_allow)
+{
+    CommandRoute route = command_route(HTTP1_METHOD_OTHER, path);
+
+    (void)context;
+    *ret_allow = route.allow;
+    return route.allow.n > 0 || command_is_stub(path);
+}
+
+/* What the guards turn away, in the words that the others of this door hear. */
+static void side_refuse(void *context, IoHttpExchange *x, unsigned status, const Http1Field *extra,
+                        Span message)
+{
+    CommandDoor *door = context;
+    CommandAsk *ask = command_ask_new(door, x);
+
+    if (ask == NULL) {
+        (void)http_door_respond(x, status, extra, extra != NULL, SPAN_NULL);
+        return;
+    }
+    ask->route = command_route(io_http_head(x)->method, io_http_head(x)->path);
+    command_ask_refuse(ask, status,
+                       status == 401   ? "UNAUTHORIZED"
+                       : status == 403 ? "FORBIDDEN"
+                       : status == 413 ? envelope_code_name(ENVELOPE_TOO_LARGE)
+                                       : envelope_code_name(ENVELOPE_INTERNAL),
+                       message, extra);
+}
+
+static void side_request(void *context, IoHttpExchange *x, Span body, Span owner, const char *who)
+{
+    CommandDoor *door = context;
+    CommandAsk *ask = door->n_asks < LIMIT_COMMAND_WAITING ? command_ask_new(door, x) : NULL;
+
+    (void)who;
+    if (ask == NULL) {
+        Http1Field later = {SPAN("Retry-After"), SPAN("1")};
+
+        (void)http_door_respond(x, 503, &later, 1, SPAN_NULL);
+        return;
+    }
+    io_http_set_data(x, ask);
+    command_ask_begin(ask, io_http_head(x), body, owner);
+}
+
+static void side_gone(void *context, IoHttpExchange *x)
+{
+    CommandAsk *ask = io_http_data(x);
+
+    (void)context;
+    if (ask == NULL) {
+        return;
+    }
+    ask->x = NULL;
+    if (ask->is_waiting) {
+        (void)command_ask_free(ask);
+    }
+}
+
+/* Those who wait for a job that runs wait on: it may end while the door closes. */
+static void side_shutdown(void *context, const HttpDoor *closing, int64_t end_ms)
+{
+    CommandDoor *door = context;
+    CommandAsk *next;
+
+    for (CommandAsk *ask = door->asks; ask != NULL; ask = next) {
+        next = ask->next;
+        if (ask->x == NULL || http_door_of(ask->x) != closing) {
+            continue;
+        }
+        ask->is_closing = true;
+        ask->deadline_ms = ask->deadline_ms < end_ms ? ask->deadline_ms : end_ms;
+        if (ask->is_waiting && ask->route.verb == COMMAND_PENDING) {
+            command_ask_late(ask);
+        } else if (ask->is_waiting) {
+            command_ask_again(ask); /* how it is with the job decides */
+        }
+    }
+    door_set_timer(door);
+}
+
+/* ---- life ---- */
+
+static void door_on_changed(JobsListener *listener, const QueueJob *job)
+{
+    CommandDoor *door = (CommandDoor *)((char *)listener - offsetof(CommandDoor, listener));
+    bool is_ready = job->state == JOB_ENQUEUED && span_equals(job->pool, SPAN(JOBS_POOL_PULL));
+    CommandAsk *next;
+
+    for (CommandAsk *ask = door->asks; ask != NULL; ask = next) {
+        bool concerns =
+            ask->route.verb == COMMAND_PENDING ? is_ready : strcmp(ask->id, job->id) == 0;
+
+        next = ask->next;
+        if (!concerns) {
+            continue;
+        }
+        if (ask->is_waiting) {
+            /* One job is for one of those who wait for any. */
+            is_ready = is_ready && ask->route.verb != COMMAND_PENDING;
+            command_ask_again(ask);
+        } else {
+            ask->is_stale = true;
+        }
+    }
+}
+
+int command_door_new(CommandDoor **ret, const CommandDoorConfig *config)
+{
+    CommandDoor *door = mem_alloc_array(1, sizeof(*door));
+    int r;
+
+    if (door == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    *door = (CommandDoor){
+        .config = *config,
+        .loop = hub_loop(config->hub),
+        .router = hub_router(config->hub),
+        .listener = {.changed = door_on_changed},
+        .side = {.leads = side_leads,
+                 .request = side_request,
+                 .gone = side_gone,
+                 .refuse = side_refuse,
+                 .shutdown = side_shutdown,
+                 .context = door},
+        .due_ms = INT64_MAX,
+    };
+    command_there_init(&door->there);
+    r = io_timer_new(&door->timer, door->loop, true, door_on_timer, door);
+    if (r != 0) {
+        mem_free(door);
+        return err_pass(r);
+    }
+    jobs_listen(config->jobs, &door->listener);
+    *ret = door;
+    return 0;
+}
+
+CommandDoor *command_door_free(CommandDoor *door)
+{
+    if (door == NULL) {
+        return NULL;
+    }
+    jobs_unlisten(door->config.jobs, &door->listener);
+    command_there_deinit(&door->there);
+    door->timer = io_timer_free(door->timer);
+    door->is_ending = true;
+    for (CommandAsk *ask = door->asks, *next; ask != NULL; ask = next) {
+        next = ask->next;
+        if (!ask->is_asking) {
+            (void)command_ask_free(ask);
+        }
+    }
+    if (door->asks == NULL) {
+        mem_free(door);
+    }
+    return NULL; /* else the last answer that is on its way frees it */
+}
+
+const HttpSide *command_door_side(const CommandDoor *door)
+{
+    return &door->side;
+}

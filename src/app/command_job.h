@@ -1,0 +1,19 @@
+/* app/command_job.h: jobs of the queue, and its refusals, as the command door shows them. Thread:
+ * any. */
+#pragma once
+
+#include "base/arena.h"
+#include "dialect/command/answer.h"
+#include "queue/queue.h"
+
+/* Borrows what job has; its result is read into the arena. */
+CommandJob command_job(Arena *arena, const QueueJob *job);
+
+/* What went wrong in the queue (QUEUE_E_*, a negative errno), as HTTP says it. */
+typedef struct CommandFault {
+    unsigned status;
+    const char *code;
+    const char *message; /* names the field, where one is at fault */
+} CommandFault;
+
+CommandFault command_fault(int r);

@@ -1,0 +1,448 @@
+#include "dialect/command/answer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/rfc3339.h"
+#include "call/record.h"
+#include "json/json.h"
+#include "json/writer.h"
+
+/* What reading a result back takes: its index, 16 bytes for each value. */
+#define ANSWER_ARENA_BYTES ((size_t)32 * LIMIT_QUEUE_BODY_BYTES)
+
+#define US_PER_MS 1000
+#define US_PER_S  1000000
+
+static void write_text(JsonWriter *w, const char *key, Span text)
+{
+    json_write_key(w, span_from_str(key));
+    json_write_string(w, text);
+}
+
+/* As text, or null where there is none: the row's way. */
+static void write_text_or_null(JsonWriter *w, const char *key, Span text)
+{
+    json_write_key(w, span_from_str(key));
+    if (text.n > 0) {
+        json_write_string(w, text);
+    } else {
+        json_write_null(w);
+    }
+}
+
+static void write_int(JsonWriter *w, const char *key, int64_t value)
+{
+    json_write_key(w, span_from_str(key));
+    json_write_int(w, value);
+}
+
+/* Null where there is none. */
+static void write_port(JsonWriter *w, const char *key, unsigned port)
+{
+    json_write_key(w, span_from_str(key));
+    if (port > 0) {
+        json_write_uint(w, port);
+    } else {
+        json_write_null(w);
+    }
+}
+
+static void write_ok(JsonWriter *w, bool is_ok)
+{
+    json_write_key(w, SPAN("ok"));
+    json_write_bool(w, is_ok);
+}
+
+static void write_rpc_start(JsonWriter *w, Span rpc_id)
+{
+    json_write_object(w);
+    write_text(w, "jsonrpc", SPAN("2.0"));
+    json_write_key(w, SPAN("id"));
+    json_write_raw(w, rpc_id.n > 0 ? rpc_id : SPAN("null"));
+}
+
+int command_write_enqueued(const CommandJob *job, bool is_known, Bytes *out)
+{
+    JsonWriter w;
+
+    json_writer_init(&w, out, JSON_STYLE_COMPACT);
+    json_write_object(&w);
+    write_ok(&w, true);
+    write_text(&w, "jobId", job->id);
+    write_text(&w, "state", span_from_str(job->state));
+    json_write_key(&w, SPAN("known"));
+    json_write_bool(&w, is_known);
+    write_int(&w, "serverPid", job->server_pid);
+    write_port(&w, "serverPort", job->server_port);
+    json_write_end_object(&w);
+    return json_writer_finish(&w);
+}
+
+int command_write_queued(const CommandJob *job, Bytes *out)
+{
+    JsonWriter w;
+
+    json_writer_init(&w, out, JSON_STYLE_COMPACT);
+    write_rpc_start(&w, job->rpc_id);
+    json_write_key(&w, SPAN("result"));
+    json_write_object(&w);
+    write_ok(&w, true);
+    json_write_key(&w, SPAN("queued"));
+    json_write_bool(&w, true);
+    write_text(&w, "jobId", job->id);
+    json_write_end_object(&w);
+    json_write_end_object(&w);
+    return json_writer_finish(&w);
+}
+
+/* ---- the payload ---- */
+
+/* From its enqueueing to its last start, and to its end. */
+static EnvelopeTimes job_times(const CommandJob *job, const Envelope *envelope)
+{
+    EnvelopeTimes times = {.run_us = envelope->run_us};
+    int64_t end_us = job->finished_us > 0 ? job->finished_us : job->enqueued_us;
+
+    times.total_us = end_us > job->enqueued_us ? end_us - job->enqueued_us : 0;
+    /* One that never started has only waited. */
+    times.queue_us = job->started_us > 0 ? job->started_us - job->enqueued_us : times.total_us;
+    if (times.queue_us < 0) {
+        times.queue_us = 0;
+    }
+    if (times.queue_us > times.total_us) {
+        times.queue_us = times.total_us;
+    }
+    return times;
+}
+
+/* What is said of a job of whose end nothing was recorded but its row. */
+static void envelope_of_row(const CommandJob *job, Envelope *ret)
+{
+    *ret = (Envelope){.is_ok = span_equals(job->code, SPAN("OK")),
+                      .code = job->code.n > 0 ? job->code : span_from_str(job->state),
+                      .message = job->message,
+                      .run_us = -1};
+}
+
+static int write_payload(const CommandJob *job, Bytes *out)
+{
+    Arena arena;
+    Envelope envelope;
+    EnvelopeTimes times;
+    int r = 0;
+
+    arena_init(&arena, ANSWER_ARENA_BYTES);
+    if (job->result != NULL) {
+        r = envelope_of_result(job->result, &arena, &envelope);
+    } else {
+        envelope_of_row(job, &envelope);
+    }
+    if (r == 0) {
+        if (span_equals(envelope.context, SPAN("{}"))) {
+            envelope.context = SPAN_NULL; /* whoever made it did not know the method */
+        }
+        times = job_times(job, &envelope);
+        r = envelope_write(&envelope, &times, job->method, out);
+    }
+    arena_deinit(&arena);
+    return r;
+}
+
+int command_write_payload(const CommandJob *job, Bytes *out)
+{
+    return write_payload(job, out);
+}
+
+int command_write_reply(const CommandJob *job, Bytes *out)
+{
+    Bytes payload;
+    JsonWriter w;
+    int r;
+
+    bytes_init(&payload, out->max_bytes);
+    r = write_payload(job, &payload);
+    if (r == 0) {
+        json_writer_init(&w, out, JSON_STYLE_COMPACT);
+        write_rpc_start(&w, job->rpc_id);
+        json_write_key(&w, SPAN("result"));
+        write_rpc_start(&w, job->rpc_id);
+        write_text(&w, "method", job->method);
+        if (job->id.n > 0) {
+            write_text(&w, "jobId", job->id);
+        }
+        json_write_key(&w, SPAN("result"));
+        json_write_raw(&w, bytes_span(&payload));
+        json_write_end_object(&w);
+        json_write_end_object(&w);
+        r = json_writer_finish(&w);
+    }
+    bytes_deinit(&payload);
+    return r;
+}
+
+/* ---- rows ---- */
+
+static void write_seconds(JsonWriter *w, const char *key, int64_t us)
+{
+    json_write_key(w, span_from_str(key));
+    if (us > 0) {
+        json_write_int(w, us / US_PER_S);
+    } else {
+        json_write_null(w);
+    }
+}
+
+static void write_moment(JsonWriter *w, const char *key, int64_t us)
+{
+    char text[RFC3339_SIZE];
+
+    json_write_key(w, span_from_str(key));
+    if (us > 0) {
+        rfc3339_format(us / US_PER_MS, text);
+        json_write_string(w, span_from_str(text));
+    } else {
+        json_write_null(w);
+    }
+}
+
+/* JSON in a string, as the real server's rows have it. */
+static void write_nested(JsonWriter *w, const char *key, Span json)
+{
+    write_text_or_null(w, key, json);
+}
+
+static int write_row(JsonWriter *w, const CommandJob *job, bool with_bodies, Bytes *payload)
+{
+    int r = 0;
+
+    bytes_clear(payload);
+    if (with_bodies && job->is_over) {
+        r = write_payload(job, payload);
+    }
+    json_write_object(w);
+    write_ok(w, true);
+    write_text(w, "jobId", job->id);
+    write_text(w, "job_id", job->id);
+    write_text(w, "method", job->method);
+    write_text(w, "state", span_from_str(job->state));
+    if (with_bodies) {
+        write_nested(w, "params_json", job->params);
+    }
+    write_nested(w, "rpc_id", job->rpc_id);
+    write_text_or_null(w, "idempotency_key", job->idempotency_key);
+    write_text_or_null(w, "pool", job->pool);
+    write_text_or_null(w, "worker", job->worker);
+    write_int(w, "priority", job->priority);
+    write_seconds(w, "enqueue_ts", job->enqueued_us);
+    write_seconds(w, "start_ts", job->started_us);
+    write_seconds(w, "heartbeat_ts", job->beat_us);
+    write_seconds(w, "finish_ts", job->finished_us);
+    write_moment(w, "enqueuedAt", job->enqueued_us);
+    write_moment(w, "startedAt", job->started_us);
+    write_moment(w, "finishedAt", job->finished_us);
+    json_write_key(w, SPAN("timeout_sec"));
+    json_write_double(w, (double)job->timeout_ms / 1000);
+    write_int(w, "attempts", job->n_attempts);
+    write_int(w, "max_attempts", job->max_attempts);
+    write_port(w, "target_port", job->server_port);
+    write_text_or_null(w, "error_code", span_equals(job->code, SPAN("OK")) ? SPAN_NULL : job->code);
+    write_text_or_null(w, "error_msg",
+                       span_equals(job->code, SPAN("OK")) ? SPAN_NULL : job->message);
+    if (with_bodies) {
+        write_nested(w, "result_json", bytes_span(payload));
+        json_write_key(w, SPAN("result"));
+        json_write_raw(w, payload->n > 0 ? bytes_span(payload) : SPAN("null"));
+    }
+    json_write_end_object(w);
+    return r;
+}
+
+static int write_rows(const CommandJob *jobs, size_t n, bool with_bodies, bool is_list, Span next,
+                      Bytes *out)
+{
+    Bytes payload;
+    JsonWriter w;
+    int r = 0;
+    int written;
+
+    bytes_init(&payload, out->max_bytes);
+    json_writer_init(&w, out, JSON_STYLE_COMPACT);
+    if (is_list) {
+        json_write_object(&w);
+        write_ok(&w, true);
+        json_write_key(&w, SPAN("jobs"));
+        json_write_array(&w);
+    }
+    for (size_t i = 0; i < n && r == 0; i++) {
+        r = write_row(&w, &jobs[i], with_bodies, &payload);
+    }
+    if (is_list) {
+        json_write_end_array(&w);
+        write_text_or_null(&w, "next", next);
+        json_write_end_object(&w);
+    }
+    written = json_writer_finish(&w);
+    bytes_deinit(&payload);
+    return r != 0 ? r : written;
+}
+
+int command_write_job(const CommandJob *job, bool with_bodies, Bytes *out)
+{
+    return write_rows(job, 1, with_bodies, false, SPAN_NULL, out);
+}
+
+int command_write_jobs(const CommandJob *jobs, size_t n, Span next, Bytes *out)
+{
+    return write_rows(jobs, n, false, true, next, out);
+}
+
+int command_write_purged(uint64_t n, Bytes *out)
+{
+    JsonWriter w;
+
+    json_writer_init(&w, out, JSON_STYLE_COMPACT);
+    json_write_object(&w);
+    write_ok(&w, true);
+    json_write_key(&w, SPAN("purged"));
+    json_write_uint(&w, n);
+    json_write_end_object(&w);
+    return json_writer_finish(&w);
+}
+
+int command_write_done(const CommandJob *job, int64_t lease_ms, Bytes *out)
+{
+    JsonWriter w;
+
+    json_writer_init(&w, out, JSON_STYLE_COMPACT);
+    json_write_object(&w);
+    write_ok(&w, true);
+    write_text(&w, "jobId", job->id);
+    write_text(&w, "state", span_from_str(job->state));
+    if (lease_ms > 0) {
+        write_int(&w, "leaseMs", lease_ms);
+    }
+    json_write_end_object(&w);
+    return json_writer_finish(&w);
+}
+
+int command_write_pending(const CommandJob *job, uint64_t fence, int64_t lease_ms, Bytes *out)
+{
+    char id[160];
+    JsonWriter w;
+
+    (void)snprintf(id, sizeof(id), "%.*s.%" PRIu64, (int)(job->id.n < 120 ? job->id.n : 120),
+                   job->id.p, fence);
+    json_writer_init(&w, out, JSON_STYLE_COMPACT);
+    json_write_object(&w);
+    write_text(&w, "jsonrpc", SPAN("2.0"));
+    write_text(&w, "id", span_from_str(id));
+    write_text(&w, "method", job->method);
+    json_write_key(&w, SPAN("params"));
+    json_write_raw(&w, job->params.n > 0 ? job->params : SPAN("{}"));
+    write_text(&w, "jobId", job->id);
+    write_int(&w, "leaseMs", lease_ms);
+    write_int(&w, "attempt", job->n_attempts);
+    json_write_end_object(&w);
+    return json_writer_finish(&w);
+}
+
+/* ---- refusals ---- */
+
+/* What JSON-RPC itself has a number for; 0: nothing. */
+static int rpc_code(const char *code)
+{
+    Span name = span_from_str(code);
+
+    return span_equals(name, SPAN("INVALID_JSON"))      ? -32700
+           : span_equals(name, SPAN("INVALID_JSONRPC")) ? -32600
+           : span_equals(name, SPAN("E_NO_METHOD"))     ? -32600
+                                                        : 0;
+}
+
+int command_write_refusal(const char *code, Span message, Span method, Span rpc_id,
+                          Span next_actions, bool as_rpc, Bytes *out)
+{
+    Envelope envelope = {.code = span_from_str(code),
+                         .message = message,
+                         .next_actions = next_actions,
+                         .run_us = -1};
+    EnvelopeTimes times = {.run_us = -1};
+    Bytes payload;
+    JsonWriter w;
+    int r;
+
+    if (!as_rpc) {
+        return envelope_write(&envelope, &times, method, out);
+    }
+    bytes_init(&payload, out->max_bytes);
+    r = envelope_write(&envelope, &times, method, &payload);
+    if (r == 0) {
+        json_writer_init(&w, out, JSON_STYLE_COMPACT);
+        write_rpc_start(&w, rpc_id);
+        if (rpc_code(code) != 0) {
+            json_write_key(&w, SPAN("error"));
+            json_write_object(&w);
+            write_int(&w, "code", rpc_code(code));
+            write_text(&w, "message", message);
+            json_write_key(&w, SPAN("data"));
+            json_write_raw(&w, bytes_span(&payload));
+            json_write_end_object(&w);
+        } else {
+            json_write_key(&w, SPAN("result"));
+            write_rpc_start(&w, rpc_id);
+            write_text(&w, "method", method);
+            json_write_key(&w, SPAN("result"));
+            json_write_raw(&w, bytes_span(&payload));
+            json_write_end_object(&w);
+        }
+        json_write_end_object(&w);
+        r = json_writer_finish(&w);
+    }
+    bytes_deinit(&payload);
+    return r;
+}
+
+/* ---- what an application posted ---- */
+
+int command_record_posted(JsonValue answer, bool is_error, Arena *arena, Bytes *out, Span *ret_code,
+                          Span *ret_message)
+{
+    EnvelopeTimes times = {.run_us = -1};
+    CallResult result = {.kind = CALL_RESULT_TOOL};
+    Envelope envelope;
+    Bytes payload;
+    int r = envelope_read(answer, arena, &envelope);
+
+    if (r != 0) {
+        return r;
+    }
+    if (is_error) {
+        envelope.is_ok = false;
+        if (envelope.code.n == 0 || span_equals(envelope.code, SPAN("OK"))) {
+            envelope.code = span_from_str(envelope_code_name(ENVELOPE_ERROR));
+        }
+        if (span_equals(envelope.message, SPAN("OK"))) {
+            envelope.message = SPAN_NULL;
+        }
+    }
+    /* What it measured itself is kept; the other times are known when the job is shown. */
+    times.total_us = envelope.run_us > 0 ? envelope.run_us : 0;
+    bytes_init(&payload, out->max_bytes);
+    r = envelope_write(&envelope, &times, SPAN_NULL, &payload);
+    if (r == 0) {
+        result.structured = bytes_span(&payload);
+        result.is_error = !envelope.is_ok;
+        r = call_record_write(&result, out);
+    }
+    bytes_deinit(&payload);
+    *ret_code =
+        envelope.code.n > 0
+            ? envelope.code
+            : span_from_str(envelope_code_name(envelope.is_ok ? ENVELOPE_OK : ENVELOPE_ERROR));
+    *ret_message = envelope.message;
+    return r;
+}

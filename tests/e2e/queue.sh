@@ -1,0 +1,186 @@
+#!/usr/bin/env bash
+# `toolwire queue` from outside, with a hub and without; hubs that cannot have their queue.
+#
+#   queue.sh TOOLWIRE
+set -euo pipefail
+toolwire=$(realpath "${1:?TOOLWIRE}")
+work=$(mktemp -d)
+hub=
+end() {
+    [ -z "$hub" ] || kill -KILL "$hub" 2>/dev/null || true
+    chmod -R u+w "$work"
+    rm -rf "$work"
+}
+trap end EXIT
+cd "$work"
+mkdir tmp run home
+chmod 700 run
+export TMPDIR=$work/tmp XDG_RUNTIME_DIR=$work/run HOME=$work/home XDG_STATE_HOME=$work/state
+unset XDG_CONFIG_HOME NOTIFY_SOCKET
+command -v curl >/dev/null || { echo 'SKIPPED: curl is missing; scripts/setup test installs it'; exit 77; }
+n_run=0
+n_failed=0
+
+# expect STATUS WANTED COMMAND…: its status, and what it prints to both.
+expect() {
+    local wanted_status=$1 wanted=$2 got status=0
+    shift 2
+    n_run=$((n_run + 1))
+    got=$("$@" 2>&1) || status=$?
+    if [ "$status" != "$wanted_status" ] || [ "$got" != "$wanted" ]; then
+        printf 'FAILED: %s\n wanted %s: %s\n    got %s: %s\n' "$*" "$wanted_status" "$wanted" "$status" "$got"
+        n_failed=$((n_failed + 1))
+    fi
+}
+
+# matches STATUS PATTERN COMMAND…
+matches() {
+    local wanted_status=$1 pattern=$2 got status=0
+    shift 2
+    n_run=$((n_run + 1))
+    got=$("$@" 2>&1) || status=$?
+    # shellcheck disable=SC2053 # a pattern
+    if [ "$status" != "$wanted_status" ] || [[ $got != $pattern ]]; then
+        printf 'FAILED: %s\n wanted %s: %s\n    got %s: %s\n' "$*" "$wanted_status" "$pattern" "$status" "$got"
+        n_failed=$((n_failed + 1))
+    fi
+}
+
+cat >tools.json <<'END'
+[{"name":"echo","description":"d","input_schema":{"type":"object"},"output_schema":{"type":"object"},"command":["cat"]},
+ {"name":"fail","description":"d","input_schema":{"type":"object"},"command":["false"]}]
+END
+
+start() {
+    mkfifo ready
+    "$toolwire" up --json --http 127.0.0.1:0 --tools tools.json --no-toolkit --pipe "$work/pipe" "$@" >ready 2>log </dev/null &
+    hub=$!
+    IFS= read -r line <ready || { echo 'FAILED: the hub does not start'; cat log; exit 1; }
+    rm ready
+    url=http://$(sed 's/.*"http":{"address":"\([^"]*\)".*/\1/' <<<"$line")
+}
+
+stop() {
+    kill "$hub"
+    wait "$hub" || true
+    hub=
+}
+
+# enqueue BODY: the job's id.
+enqueue() {
+    curl -s "$url/enqueue" -H 'Content-Type: application/json' -d "$1" | sed 's/.*"jobId":"\([^"]*\)".*/\1/'
+}
+
+# Both ways to the queue say the same.
+look() {
+    matches 0 "$second  SUCCEEDED  20*Z  fail  ERROR
+$first  SUCCEEDED  20*Z  echo" "$toolwire" queue ls
+    matches 0 "$second  SUCCEEDED*there may be more; see --before and --limit" "$toolwire" queue ls --limit 1
+    matches 0 "$first  SUCCEEDED*  echo" "$toolwire" queue ls --before "$second"
+    matches 0 '{"ok":true,"jobs":\[{"ok":true,"jobId":"*"next":null}' "$toolwire" queue ls --json
+    expect 0 'toolwire queue ls: there are no such jobs' "$toolwire" queue ls --only dead
+    matches 0 "jobId             $first
+method            echo
+state             SUCCEEDED
+*params_json       {\"n\":12345678901234567890.10}
+result
+{
+  \"n\": 12345678901234567890.10,
+*" "$toolwire" queue show "$first"
+    matches 0 '{"ok":true,"jobId":"'"$first"'",*"result":{"n":12345678901234567890.10,"ok":true,*}}' \
+        "$toolwire" queue show "$first" --json
+    matches 0 '{"n":12345678901234567890.10,"ok":true,"code":"OK",*}' "$toolwire" queue result "$first" --json
+    matches 1 '{*"ok": false,*"code": "ERROR",*}' "$toolwire" queue result "$second"
+    expect 1 'toolwire queue retry: the job has ended' "$toolwire" queue retry "$first"
+    expect 1 'toolwire queue cancel: the job has ended' "$toolwire" queue cancel "$first"
+    matches 1 '{"ok":false,"code":"ALREADY_OVER",*}
+toolwire queue cancel: the job has ended' "$toolwire" queue cancel "$first" --json
+    expect 1 'toolwire queue show: jobId: that is no id of a job' "$toolwire" queue show 'no such/job'
+    expect 1 'toolwire queue show: there is no such job' "$toolwire" queue show job-9-00000000000000000000000000000000
+    expect 0 '0 jobs forgotten' "$toolwire" queue purge --older 1h
+}
+
+# ---- with a hub, and without ----
+
+start
+first=$(enqueue '{"method":"echo","params":{"n":12345678901234567890.10}}')
+matches 0 '{*"ok":true,*' "$toolwire" queue result "$first" --json --wait 60s
+second=$(enqueue '{"method":"fail"}')
+matches 1 '{*"ok":false,*' "$toolwire" queue result "$second" --json --wait 60s
+look
+stop
+look
+
+# ---- changes ----
+
+start
+later=$(enqueue '{"method":"echo","delayMs":3600000}')
+expect 1 'toolwire queue result: the job has not ended' "$toolwire" queue result "$later"
+expect 0 "$later is CANCELLED" "$toolwire" queue cancel "$later"
+expect 0 "$later is ENQUEUED" "$toolwire" queue retry "$later"
+matches 0 '{*"ok":true,*' "$toolwire" queue result "$later" --json --wait 60s
+expect 0 '{"ok":true,"purged":0}' "$toolwire" queue purge --only cancelled --only dead --json
+expect 0 '3 jobs forgotten' "$toolwire" queue purge --only succeeded
+later=$(enqueue '{"method":"echo","delayMs":3600000}')
+matches 1 "*another process has the queue at $work/state/toolwire/queue.db" \
+    "$toolwire" queue ls --queue "$work/state/toolwire/queue.db"
+matches 1 "*another process has the queue at $work/state/toolwire/queue.db" \
+    "$toolwire" up --http off --pipe "$work/pipe2" --state other --queue "$work/state/toolwire/queue.db"
+expect 0 600 stat -c %a run/toolwire/hub-*-queue.sock
+expect 0 600 stat -c %a state/toolwire/queue.db
+stop
+matches 0 "$later  ENQUEUED*" "$toolwire" queue ls
+expect 1 'toolwire queue result: the job has not ended' "$toolwire" queue result "$later" --wait 1h
+expect 0 "$later is CANCELLED" "$toolwire" queue cancel "$later"
+expect 0 "$later is ENQUEUED" "$toolwire" queue retry "$later"
+expect 0 "$later is CANCELLED" "$toolwire" queue cancel "$later"
+expect 0 '1 job forgotten' "$toolwire" queue purge --all
+
+# ---- wrong use ----
+
+expect 1 'toolwire queue ls: there is no hub, and no queue at none.db' "$toolwire" queue ls --queue none.db
+expect 1 'toolwire queue ls: there is no hub, and no queue at elsewhere/queue.db' "$toolwire" queue ls --state elsewhere
+expect 1 'toolwire queue ls: there is no queue: the settings say off' "$toolwire" queue ls --queue off
+expect 2 "toolwire queue show: which job? 'toolwire queue ls' lists them" "$toolwire" queue show
+expect 2 "toolwire queue show: one job at a time, but got 'b', too" "$toolwire" queue show a b
+expect 2 "toolwire queue ls: it takes no operand, but got 'x'" "$toolwire" queue ls x
+expect 2 "toolwire queue ls: --only: there is no state 'lost'" "$toolwire" queue ls --only lost
+expect 2 'toolwire queue ls: --limit: expected a number from 1 to 1000' "$toolwire" queue ls --limit 0
+expect 2 "toolwire queue result: --wait: 'soon' is not a duration (30s)" "$toolwire" queue result a --wait soon
+expect 2 'toolwire queue purge: which ones? give --only, --older or --all' "$toolwire" queue purge
+expect 2 "toolwire queue purge: --only: 'running' is no state that a job ends in" "$toolwire" queue purge --only running
+matches 2 "toolwire queue: unknown command 'list'*" "$toolwire" queue list
+
+# ---- hubs without a queue ----
+
+refused() {
+    matches 1 "$1" timeout 60 "$toolwire" up --http off --pipe "$work/pipe2" "${@:2}"
+}
+echo 'this is no database, but it is longer than the head of one, which has a hundred bytes in the first of its pages.' >damaged.db
+refused 'toolwire up: damaged.db is no queue: it is not a database; move it aside' --state other --queue damaged.db
+refused 'toolwire up: cannot *the queue /proc/none/queue.db: No such file or directory;*' --state other --queue /proc/none/queue.db
+mkdir folder.db
+refused 'toolwire up: *folder.db*' --state other --queue folder.db
+cp state/toolwire/queue.db newer.db
+# The version is at byte 60 of an SQLite file, 32 bits, big-endian.
+printf '\x7f\xff\xff\xff' | dd of=newer.db bs=1 seek=60 conv=notrunc status=none
+refused 'toolwire up: *newer.db*newer*' --state other --queue newer.db
+if [ "$(id -u)" != 0 ]; then
+    mkdir closed
+    chmod 500 closed
+    refused 'toolwire up: *closed/queue.db*' --state closed
+    mkdir still
+    cp state/toolwire/queue.db still
+    chmod 400 still/queue.db
+    chmod 500 still
+    expect 1 'toolwire queue ls: the queue at still/queue.db, or the folder around it, cannot be written, which reading it needs, too: copy all files that begin so, and name the copy by --queue' \
+        "$toolwire" queue ls --queue still/queue.db
+fi
+expect 2 'toolwire up: --queue: expected the path of a file, or off' "$toolwire" up --queue ''
+start --queue off
+expect 0 404 curl -s -o /dev/null -w '%{http_code}' "$url/jobs"
+matches 0 '*"status":"ok"*' curl -s "$url/healthz"
+stop
+
+echo "$((n_run - n_failed)) passed, $n_failed failed"
+[ $n_failed -eq 0 ]
