@@ -69,7 +69,7 @@ format:
 	scripts/setup check
 	scripts/check-format --fix
 
-## asan, tsan: every test with the address, undefined and leak sanitizers, or with the thread sanitizer
+## asan, tsan: the tests that run our code, with the address, undefined and leak sanitizers; those with threads, with the thread sanitizer
 asan tsan:
 	scripts/setup build test
 	$(call build,$@)

@@ -31,6 +31,18 @@ function(tw_layer name)
     endif()
 endfunction()
 
+# Is it a test of a pure layer that starts no threads? It can have no data race, so that the thread sanitizer, which
+# makes it ten times slower, has nothing to find; the other builds run it.
+function(tw_is_single_threaded file ret)
+    set(${ret} FALSE PARENT_SCOPE)
+    if(file MATCHES "/tests/unit/(base|json|frame|call|dialect|router|toolkit)/")
+        file(STRINGS ${file} threads REGEX "pthread|io/thread|io/work" LIMIT_COUNT 1)
+        if(NOT threads)
+            set(${ret} TRUE PARENT_SCOPE)
+        endif()
+    endif()
+endfunction()
+
 # tw_unit_test(FILE LAYER target [LABEL unit] [NAME name] [ARGS …] [SOURCES …]): a cmocka program, registered with ctest.
 #
 # tw_test_support is linked first: its alloc_testing.c replaces base/alloc.c in
@@ -38,6 +50,10 @@ endfunction()
 function(tw_unit_test file)
     cmake_parse_arguments(ARG "" "LAYER;LABEL;NAME" "ARGS;LINK;SOURCES" ${ARGN})
     get_filename_component(stem ${file} NAME_WE)
+    tw_is_single_threaded(${file} is_single_threaded)
+    if(TOOLWIRE_SANITIZE STREQUAL "thread" AND is_single_threaded)
+        return()
+    endif()
     if(NOT ARG_NAME)
         file(RELATIVE_PATH where ${PROJECT_SOURCE_DIR}/tests ${file})
         get_filename_component(folder ${where} DIRECTORY)
@@ -64,6 +80,9 @@ endfunction()
 # in every other build as a program that replays fuzz/corpus/NAME/ as an ordinary test.
 function(tw_fuzz name)
     cmake_parse_arguments(ARG "" "" "LINK;SOURCES" ${ARGN})
+    if(TOOLWIRE_SANITIZE STREQUAL "thread")
+        return() # one thread, as above
+    endif()
     set(target fuzz_${name})
     set(corpus ${PROJECT_SOURCE_DIR}/fuzz/corpus/${name})
     if(TOOLWIRE_FUZZ)
