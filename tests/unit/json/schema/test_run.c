@@ -1,7 +1,6 @@
-/* How validation behaves: limits, memory, threads, unreadable pages. */
+/* How validation behaves: limits, memory, unreadable pages. */
 #include "schema_testing.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/limits.h"
@@ -594,7 +593,7 @@ static void objects_with_many_names_are_checked(void **state)
     free(value);
 }
 
-/* Keywords of all kinds, for the three tests below. */
+/* Keywords of all kinds, for the two tests below. */
 static const char run_schema[] =
     "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\",\"pattern\":\"^[a-z\\\\s]+$"
     "\"},"
@@ -664,46 +663,6 @@ static void nothing_is_read_past_the_text(void **state)
     testing_close(&t);
 }
 
-static void *run_thread(void *context)
-{
-    SchemaTesting t = {.schema = context};
-    long n_bad = 0;
-
-    if (schema_check_new(&t.check) != 0) {
-        return (void *)1;
-    }
-    arena_init(&t.arena, 1 << 20);
-    for (int i = 0; i < 500; i++) {
-        n_bad += json_parse(&t.doc, &t.arena, i % 2 ? run_good : run_bad,
-                            strlen(i % 2 ? run_good : run_bad), NULL, NULL) != 0;
-        n_bad +=
-            schema_validate(t.schema, t.check, json_root(&t.doc)) != (i % 2 ? 0 : SCHEMA_E_INVALID);
-        arena_reset(&t.arena, 1 << 20);
-    }
-    arena_deinit(&t.arena);
-    (void)schema_check_free(t.check);
-    return (void *)(intptr_t)n_bad;
-}
-
-static void threads_share_a_schema(void **state)
-{
-    SchemaTesting t;
-    pthread_t threads[4];
-
-    (void)state;
-    testing_open(&t, run_schema, NULL);
-    for (size_t i = 0; i < 4; i++) {
-        assert_int_equal(pthread_create(&threads[i], NULL, run_thread, t.schema), 0);
-    }
-    for (size_t i = 0; i < 4; i++) {
-        void *n_bad;
-
-        assert_int_equal(pthread_join(threads[i], &n_bad), 0);
-        assert_null(n_bad);
-    }
-    testing_close(&t);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -729,7 +688,6 @@ int main(void)
         cmocka_unit_test(objects_with_many_names_are_checked),
         cmocka_unit_test(a_warm_check_allocates_nothing),
         cmocka_unit_test(nothing_is_read_past_the_text),
-        cmocka_unit_test(threads_share_a_schema),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
