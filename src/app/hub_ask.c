@@ -26,7 +26,7 @@ typedef struct Ask {
     Http1Reader reader;
     Http1Writer writer;
     Bytes *out;
-    unsigned status;
+    HubAnswer answer;
     bool is_done;
     int r;
 } Ask;
@@ -70,7 +70,8 @@ static void ask_on_input(void *context)
 
     while ((r = http1_reader_next(&ask->reader, &event)) == 0) {
         if (event.kind == HTTP1_EVENT_HEAD) {
-            ask->status = event.head->status;
+            ask->answer =
+                (HubAnswer){.status = event.head->status, .is_last = !event.head->keeps_alive};
         } else if (event.kind == HTTP1_EVENT_BODY) {
             r = bytes_append_span(ask->out, event.body);
         } else {
@@ -161,7 +162,8 @@ static int ask_exchange(Ask *ask, int fd, Span method, Span target)
         io_fd_close(fd);
         return err_pass(r);
     }
-    r = http1_writer_request(&ask->writer, method, target, &host, 1, false, SPAN_NULL);
+    /* As if more would follow, so that only a hub that ends closes the connection. */
+    r = http1_writer_request(&ask->writer, method, target, &host, 1, true, SPAN_NULL);
     if (r != 0) {
         return r < 0 ? err_pass(r) : HUB_ASK_E_LOST;
     }
@@ -171,7 +173,7 @@ static int ask_exchange(Ask *ask, int fd, Span method, Span target)
     return r != 0 ? err_pass(r) : ask->r;
 }
 
-int hub_ask(const char *state_folder, Span method, Span target, Bytes *out, unsigned *ret_status,
+int hub_ask(const char *state_folder, Span method, Span target, Bytes *out, HubAnswer *ret,
             Diag *reterr_diag)
 {
     Ask ask = {.out = out};
@@ -190,6 +192,6 @@ int hub_ask(const char *state_folder, Span method, Span target, Bytes *out, unsi
     ask.loop = io_loop_free(ask.loop);
     http1_writer_deinit(&ask.writer);
     http1_reader_deinit(&ask.reader);
-    *ret_status = ask.status;
+    *ret = ask.answer;
     return r > 0 ? diag_set(reterr_diag, r, "the hub has gone, or its answer cannot be read") : r;
 }

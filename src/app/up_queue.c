@@ -23,6 +23,8 @@ struct UpQueue {
     Jobs *jobs;
     CommandDoor *door;
     HttpDoor *own; /* NULL: there is no private door */
+    int64_t drain_ms;
+    size_t n_open; /* while it is shut down: jobs and own, as far as they have not ended */
 };
 
 /* ---- the file ---- */
@@ -112,6 +114,7 @@ int up_queue_new(UpQueue **ret, const UpQueueConfig *config, Diag *reterr_diag)
     queue->with.config = NULL;
     queue->numbers = config->config->queue;
     queue->numbers.file = NULL;
+    queue->drain_ms = config->config->drain_ms;
     r = up_queue_path(&queue->path, config->config, reterr_diag);
     if (r == 0 && queue->path == NULL) {
         (void)up_queue_free(queue);
@@ -148,10 +151,14 @@ UpQueue *up_queue_free(UpQueue *queue)
     return mem_free(queue);
 }
 
-/* Nobody waits for it: whoever still asks there is told that the hub ends. */
-static void queue_on_own_closed(void *context)
+/* Jobs, or the private door: whoever waits there for a job that runs is told how it ended. */
+static void queue_on_closed(void *context)
 {
-    (void)context;
+    UpQueue *queue = context;
+
+    if (--queue->n_open == 0) {
+        queue->with.closed(queue->with.context);
+    }
 }
 
 void up_queue_listen(UpQueue *queue, const char *front_path)
@@ -170,9 +177,9 @@ void up_queue_listen(UpQueue *queue, const char *front_path)
                                             .side = up_queue_side(queue),
                                             .lists_change = true,
                                             .expects_tools = true,
-                                            .drain_ms = 1,
+                                            .drain_ms = queue->drain_ms,
                                             .log = queue->with.log,
-                                            .closed = queue_on_own_closed,
+                                            .closed = queue_on_closed,
                                             .context = queue},
                           &diag);
     }
@@ -183,19 +190,13 @@ void up_queue_listen(UpQueue *queue, const char *front_path)
     }
 }
 
-static void queue_on_jobs_closed(void *context)
-{
-    UpQueue *queue = context;
-
-    queue->with.closed(queue->with.context);
-}
-
 void up_queue_shutdown(UpQueue *queue, int64_t drain_ms)
 {
+    queue->n_open = queue->own != NULL ? 2 : 1;
     if (queue->own != NULL) {
         http_door_shutdown(queue->own);
     }
-    jobs_shutdown(queue->jobs, drain_ms, queue_on_jobs_closed, queue);
+    jobs_shutdown(queue->jobs, drain_ms, queue_on_closed, queue);
 }
 
 const HttpSide *up_queue_side(const UpQueue *queue)

@@ -39,7 +39,8 @@ typedef struct QueueAnswer {
     unsigned status; /* of HTTP */
     Bytes text;
     Arena arena;
-    JsonValue json; /* node NULL: there is no body */
+    JsonValue json;    /* node NULL: there is no body */
+    bool hub_has_gone; /* while it was asked, or it said that it ends */
 } QueueAnswer;
 
 /* CLI_EXIT_DONE: there is an answer, and it is no refusal. Else it was explained, with --json also

@@ -37,7 +37,10 @@ static int result_print(const CliArgs *args, const QueueAnswer *answer)
     bool is_ok = false;
 
     if (answer->json.node == NULL) {
-        fprintf(stderr, "toolwire %s: the job has not ended\n", args->command->name);
+        fprintf(stderr, "toolwire %s: %s\n", args->command->name,
+                answer->hub_has_gone
+                    ? "the hub has ended before the job did, which the next hub goes on with"
+                    : "the job has not ended");
         return CLI_EXIT_FAILED;
     }
     bytes_init(&text, SIZE_MAX);
@@ -79,7 +82,8 @@ static int result_ask(const CliArgs *args, const char *id, int64_t wait_ms)
         status = queue_place_ask(args, &question, &answer);
         wait_ms -= now_ms;
         /* Of a file nobody waits for anything: no job ends there. */
-        goes_on = status == CLI_EXIT_DONE && answer.status == 204 && wait_ms > 0;
+        goes_on =
+            status == CLI_EXIT_DONE && answer.status == 204 && wait_ms > 0 && !answer.hub_has_gone;
         if (status == CLI_EXIT_DONE && !goes_on) {
             status = result_print(args, &answer);
         }
@@ -112,7 +116,7 @@ const CliCommand cmd_queue_result = {
     .operands = "JOB",
     .summary = "what a job answered",
     .details = "The standard envelope. The status is 0 if its ok is true, and 1 if it is not, or\n"
-               "the job has not ended. TIME is 500ms, 30s, 5m.",
+               "the job has not ended, be it that the hub ends first. TIME is 500ms, 30s, 5m.",
     .options = result_options,
     .run = result_run,
 };

@@ -48,6 +48,7 @@ matches() {
 
 cat >tools.json <<'END'
 [{"name":"echo","description":"d","input_schema":{"type":"object"},"output_schema":{"type":"object"},"command":["cat"]},
+ {"name":"hold","description":"d","input_schema":{"type":"object"},"command":["sh","-c","echo >begun; cat go"]},
  {"name":"fail","description":"d","input_schema":{"type":"object"},"command":["false"]}]
 END
 
@@ -63,6 +64,12 @@ start() {
 stop() {
     kill "$hub"
     wait "$hub" || true
+    hub=
+}
+
+die() {
+    kill -KILL "$hub"
+    wait "$hub" 2>/dev/null || true
     hub=
 }
 
@@ -135,6 +142,56 @@ expect 0 "$later is CANCELLED" "$toolwire" queue cancel "$later"
 expect 0 "$later is ENQUEUED" "$toolwire" queue retry "$later"
 expect 0 "$later is CANCELLED" "$toolwire" queue cancel "$later"
 expect 0 '1 job forgotten' "$toolwire" queue purge --all
+
+# ---- hubs that go while somebody waits ----
+
+# await JOB: asks for its result in the background, and returns when the hub has the question.
+await() {
+    local n_before
+    n_before=$(find "/proc/$hub/fd" -type l | wc -l)
+    "$toolwire" queue result "$1" --wait 1h >answer 2>&1 &
+    waiter=$!
+    until [ "$(find "/proc/$hub/fd" -type l 2>/dev/null | wc -l)" -gt "$n_before" ] && grep -q '^State:.S' "/proc/$waiter/status"; do :; done
+}
+
+# answered KIND STATUS WANTED: what it said then, by expect or matches.
+answered() {
+    answer_status=0
+    wait "$waiter" || answer_status=$?
+    "$@" said
+}
+said() {
+    cat answer
+    return $answer_status
+}
+
+mkfifo begun go
+start
+job=$(enqueue '{"method":"hold"}')
+read -r _ <begun
+await "$job"
+kill "$hub"
+until ! curl -s -o /dev/null "$url/healthz"; do :; done
+echo 'at the end' >go
+answered matches 0 '{*"result": "at the end*'
+wait "$hub" || true
+start
+job=$(enqueue '{"method":"echo","delayMs":3600000}')
+await "$job"
+stop
+gone='toolwire queue result: the hub has ended before the job did, which the next hub goes on with'
+answered expect 1 "$gone"
+start
+await "$job"
+die
+answered expect 1 "$gone"
+start
+job=$(enqueue '{"method":"hold"}')
+read -r _ <begun
+await "$job"
+die
+answered matches 1 '{*"code": "INTERRUPTED",*'
+echo 'too late' 1<>go
 
 # ---- wrong use ----
 
