@@ -159,6 +159,21 @@ static bool side_leads(void *context, Span path, Span *ret_allow)
     return route.allow.n > 0 || command_is_stub(path);
 }
 
+/* What a status of the guards is called here. */
+static const char *refusal_code(unsigned status)
+{
+    switch (status) {
+    case 401:
+        return "UNAUTHORIZED";
+    case 403:
+        return "FORBIDDEN";
+    case 413:
+        return envelope_code_name(ENVELOPE_TOO_LARGE);
+    default:
+        return status < 500 ? "INVALID_REQUEST" : envelope_code_name(ENVELOPE_INTERNAL);
+    }
+}
+
 /* What the guards turn away, in the words that the others of this door hear. */
 static void side_refuse(void *context, IoHttpExchange *x, unsigned status, const Http1Field *extra,
                         Span message)
@@ -171,12 +186,7 @@ static void side_refuse(void *context, IoHttpExchange *x, unsigned status, const
         return;
     }
     ask->route = command_route(io_http_head(x)->method, io_http_head(x)->path);
-    command_ask_refuse(ask, status,
-                       status == 401   ? "UNAUTHORIZED"
-                       : status == 403 ? "FORBIDDEN"
-                       : status == 413 ? envelope_code_name(ENVELOPE_TOO_LARGE)
-                                       : envelope_code_name(ENVELOPE_INTERNAL),
-                       message, extra);
+    command_ask_refuse(ask, status, refusal_code(status), message, extra);
 }
 
 static void side_request(void *context, IoHttpExchange *x, Span body, Span owner, const char *who)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "e2e/queue_hub.h"
@@ -183,6 +184,57 @@ static void the_guards_speak_in_envelopes(void **state)
     answers(hub, 404, "POST /rpc/", "{}", "/code", "E_NOT_FOUND");
 }
 
+static int start_with_token(void **state)
+{
+    static QueueHub hub;
+    char path[128];
+    FILE *file;
+
+    queue_hub_init(&hub, program, tools);
+    (void)snprintf(path, sizeof(path), "%s/token", hub.folder);
+    (void)umask(077);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs("0123456789abcdef0123456789abcdef\n", file) > 0);
+    assert_int_equal(fclose(file), 0);
+    queue_hub_start(&hub, "{\"tools\":\"tools.json\",\"http\":{\"token_file\":\"token\"}}");
+    *state = &hub;
+    return 0;
+}
+
+/* Each says what is wrong with the request: none of them is a failure of the hub. */
+static void credentials_are_refused_by_name(void **state)
+{
+#define BEARER "Authorization: Bearer 0123456789abcdef0123456789abcdef\r\n"
+    static const struct {
+        const char *line;
+        const char *fields;
+        unsigned status;
+        const char *code;
+    } cases[] = {
+        {"GET /jobs", BEARER, 200, ""},
+        {"GET /jobs", NULL, 401, "UNAUTHORIZED"},
+        {"GET /jobs", "Authorization: Bearer wrong\r\n", 401, "UNAUTHORIZED"},
+        {"GET /jobs?access_token=x", NULL, 400, "INVALID_REQUEST"},
+        {"GET /jobs?limit=1&access_token=x", BEARER, 400, "INVALID_REQUEST"},
+        {"GET /job/x?access_token=x", NULL, 400, "INVALID_REQUEST"},
+        {"GET /jobs", BEARER BEARER, 400, "INVALID_REQUEST"},
+    };
+    const QueueHub *hub = *state;
+    QueueReply reply;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_true(queue_try(hub->port, &reply, cases[i].line, cases[i].fields, NULL));
+        assert_int_equal(reply.status, cases[i].status);
+        queue_reply_has(&reply, "/code", cases[i].code);
+        queue_reply_deinit(&reply);
+    }
+    assert_true(queue_try(hub->port, &reply, "POST /rpc?access_token=x", NULL, "{\"id\":1}"));
+    assert_int_equal(reply.status, 400);
+    queue_reply_has(&reply, "/result/result/code", "INVALID_REQUEST");
+    queue_reply_deinit(&reply);
+}
+
 /* The client has the answer, though it was still writing. */
 static void too_much_is_an_envelope(void **state)
 {
@@ -251,6 +303,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(a_method_is_known_by_who_fetches_it, start, end),
         cmocka_unit_test_setup_teardown(the_document_tells_of_the_envelope, start, end),
         cmocka_unit_test_setup_teardown(the_guards_speak_in_envelopes, start, end),
+        cmocka_unit_test_setup_teardown(credentials_are_refused_by_name, start_with_token, end),
         cmocka_unit_test_setup_teardown(too_much_is_an_envelope, start, end),
         cmocka_unit_test_setup_teardown(a_result_comes_while_the_hub_ends, start, end),
     };
