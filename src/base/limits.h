@@ -196,10 +196,13 @@
 #define LIMIT_HTTP_PROBE_MS 15000
 #define LIMIT_HTTP_LOOK_MS  1000
 
-/* After a last answer the peer may still be sending: what comes is dropped for so long, and so
- * much, lest a reset destroys the answer before it is read. */
-#define LIMIT_HTTP_LINGER_MS    5000
-#define LIMIT_HTTP_LINGER_BYTES ((size_t)4 * 1024 * 1024)
+/* After a last answer the peer may still be sending: what comes is dropped, lest a reset destroys
+ * the answer before it is read; many clients read nothing before they have sent all. Until it has
+ * been silent for so long, has taken so long altogether, or has sent so much: several times what is
+ * taken anywhere, and still some tenths of a second of work. */
+#define LIMIT_HTTP_LINGER_MS     5000
+#define LIMIT_HTTP_LINGER_MAX_MS 30000
+#define LIMIT_HTTP_LINGER_BYTES  ((size_t)256 * 1024 * 1024)
 
 /* Sorts of calls that are counted apart (app/watch.h): some ten providers, four dialects and six
  * verbs, of which few go together. 300 bytes each, and 2.5 KiB of text for whoever reads them. */

@@ -255,7 +255,8 @@ static void connection_on_input(void *context)
     HttpConnection *c = context;
 
     if (c->input == HTTP_INPUT_OVER) {
-        if (c->n_dropped > LIMIT_HTTP_LINGER_BYTES) {
+        c->phase_ms = http_connection_now(c);
+        if (c->n_dropped > c->server->limits.linger_bytes) {
             http_connection_close(c);
         }
         return;

@@ -345,6 +345,7 @@ static void server_set_limits(IoHttpServer *server, const IoHttpLimits *given)
     l->slow_ms = server_time(l->slow_ms, LIMIT_HTTP_SLOW_MS);
     l->slow_bytes_per_s =
         l->slow_bytes_per_s != 0 ? l->slow_bytes_per_s : LIMIT_HTTP_SLOW_BYTES_PER_S;
+    l->linger_bytes = l->linger_bytes != 0 ? l->linger_bytes : LIMIT_HTTP_LINGER_BYTES;
     server->mark_bytes = l->max_pending_bytes / 2 < LIMIT_HTTP_MARK_BYTES ? l->max_pending_bytes / 2
                                                                           : LIMIT_HTTP_MARK_BYTES;
     least_ms = l->head_ms < l->body_ms ? l->head_ms : l->body_ms;

@@ -76,6 +76,7 @@ typedef struct IoHttpLimits {
     int64_t stall_ms;         /* without the peer's taking a byte of what is pending */
     int64_t slow_ms;          /* a body, or a whole answer, may be so far behind this rate; */
     size_t slow_bytes_per_s;  /* a stream that has not ended may be slower */
+    size_t linger_bytes;      /* dropped behind the last answer, so that it can be read */
 } IoHttpLimits;
 
 typedef struct IoHttpConfig {

@@ -30,6 +30,16 @@ static HttpPhase connection_phase(const HttpConnection *c)
     }
 }
 
+/* How long a phase in which the peer sends may last, if it is never silent. */
+static int64_t connection_phase_most(const HttpConnection *c)
+{
+    int64_t slow_ms = c->server->limits.slow_ms;
+
+    return c->phase == HTTP_PHASE_LINGER && slow_ms > LIMIT_HTTP_LINGER_MAX_MS
+               ? LIMIT_HTTP_LINGER_MAX_MS
+               : slow_ms;
+}
+
 void http_connection_set_phase(HttpConnection *c)
 {
     HttpPhase phase = connection_phase(c);
@@ -39,7 +49,7 @@ void http_connection_set_phase(HttpConnection *c)
     if (c->phase != phase) {
         c->phase = phase;
         c->phase_ms = now_ms;
-        c->body_end_ms = now_ms + c->server->limits.slow_ms;
+        c->body_end_ms = now_ms + connection_phase_most(c);
     }
     if (c->is_owing != is_owing) {
         c->is_owing = is_owing;
@@ -88,7 +98,9 @@ static int64_t connection_phase_due(const HttpConnection *c)
     int64_t limit_ms = connection_phase_limit(c);
     int64_t due_ms = limit_ms == INT64_MAX ? INT64_MAX : c->phase_ms + limit_ms;
 
-    return c->phase == HTTP_PHASE_BODY && c->body_end_ms < due_ms ? c->body_end_ms : due_ms;
+    bool is_sending = c->phase == HTTP_PHASE_BODY || c->phase == HTTP_PHASE_LINGER;
+
+    return is_sending && c->body_end_ms < due_ms ? c->body_end_ms : due_ms;
 }
 
 static int64_t connection_stall_due(const HttpConnection *c)

@@ -136,6 +136,34 @@ static void a_body_that_drips_is_cut_off_though_it_never_rests(void **state)
     web_hang_up(&drip.client);
 }
 
+/* Heeds no answer, and goes on until it cannot. */
+static void drip_on_timer_deaf(void *context)
+{
+    Drip *drip = context;
+
+    if (drip->client.pump.n_failures == 0) {
+        pump_put(&drip->client.pump, drip->text, 1);
+        io_timer_start_at(drip->timer, io_loop_now_ms(drip->client.web->loop) + 2);
+    }
+}
+
+static void who_drips_behind_a_refusal_is_cut_off(void **state)
+{
+    Web *web = *state;
+    Drip drip = {.text = "x"};
+
+    web->limits.slow_ms = 60;
+    web_listen(web, "127.0.0.1:0");
+    web_connect(web, &drip.client);
+    web_say(&drip.client, "FROB / HTTP/1.1\r\n\r\n");
+    assert_int_equal(io_timer_new(&drip.timer, web->loop, true, drip_on_timer_deaf, &drip), 0);
+    drip_on_timer_deaf(&drip);
+    web_wait_count(web, &web->n_close, 1);
+    assert_int_equal(web_status(&drip.client), 501);
+    (void)io_timer_free(drip.timer);
+    web_hang_up(&drip.client);
+}
+
 static void a_body_that_keeps_up_with_the_rate_has_its_time(void **state)
 {
     Web *web = *state;
@@ -425,6 +453,7 @@ int main(void)
         TEST(each_head_is_timed_by_itself),
         TEST(a_body_that_does_not_come_is_cut_off),
         TEST(a_body_that_drips_is_cut_off_though_it_never_rests),
+        TEST(who_drips_behind_a_refusal_is_cut_off),
         TEST(a_body_that_keeps_up_with_the_rate_has_its_time),
         TEST(a_connection_without_requests_is_closed_in_silence),
         TEST(neither_work_nor_an_open_stream_counts_as_idle),
