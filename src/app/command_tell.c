@@ -54,6 +54,11 @@ static CommandJob ask_job(CommandAsk *ask, const QueueJob *job)
 
     shown.server_pid = (int64_t)io_program_pid();
     shown.server_port = ask->x == NULL ? 0 : http_door_port(http_door_of(ask->x));
+    if (job->state == JOB_ENQUEUED && job->pool.n == 0 &&
+        !router_tool_is_there(ask->door->router, job->method)) {
+        shown.code = span_from_str(envelope_code_name(ENVELOPE_UNAVAILABLE));
+        shown.message = SPAN("nobody who has the command is there now: the job waits for it");
+    }
     return shown;
 }
 

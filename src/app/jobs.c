@@ -150,6 +150,7 @@ static void jobs_hear(Jobs *jobs)
         jobs->is_ready = true;
     }
     io_mutex_unlock(&jobs->lock);
+    jobs_away_hear(jobs);
     while (answer != NULL) {
         JobsAsk *next = answer->next;
 
@@ -176,6 +177,9 @@ void jobs_ask(Jobs *jobs, JobsAsk *ask)
     ask->jobs = jobs;
     ask->op.done = jobs_on_done;
     ask->op.context = ask;
+    if (ask->op.verb == QUEUE_ENQUEUE && ask->op.spec.pool.n == 0) {
+        jobs_away_expect(jobs, ask->op.spec.method);
+    }
     if (jobs->queue != NULL) {
         queue_submit(jobs->queue, &ask->op);
     } else {
@@ -225,6 +229,10 @@ static int jobs_init(Jobs *jobs, Diag *reterr_diag)
     if (r != 0) {
         return err_pass(r);
     }
+    r = jobs_away_init(jobs);
+    if (r != 0) {
+        return err_pass(r);
+    }
     r = queue_open(&jobs->queue,
                    &(QueueConfig){
                        .path = config->path,
@@ -240,10 +248,7 @@ static int jobs_init(Jobs *jobs, Diag *reterr_diag)
     if (r != 0) {
         return r;
     }
-    r = jobs_away_init(jobs);
-    if (r != 0) {
-        return err_pass(r);
-    }
+    jobs_away_begin(jobs);
     router_set_later(jobs->router, &jobs_later, jobs);
     jobs->is_ready = true; /* what the last process left */
     io_wake_send(jobs->wake);

@@ -47,7 +47,7 @@ void jobs_run_send(JobsRun *run)
     QueueOp *op = &run->ask.op;
     size_t n_taken = jobs->n_running - 1 + jobs->n_reserved;
 
-    op->claim = (QueueClaim){.worker = SPAN("hub")};
+    op->claim = (QueueClaim){.worker = SPAN("hub"), .look = jobs_away_claim, .context = jobs};
     if (op->verb == QUEUE_COMPLETE && !jobs->is_stopping && n_taken < jobs->config.max_running) {
         op->claim.max = jobs->config.max_running - n_taken;
     }
@@ -149,6 +149,7 @@ static void run_told(JobsAsk *ask)
     if (op->n_jobs > 0) {
         run_tell(run, &op->jobs[0]);
     }
+    jobs->is_ready = jobs->is_ready || (op->r == 0 && op->n_changed > 0);
     if (op->r == 0 && op->n_jobs > 1) {
         jobs->is_ready = jobs->is_ready || op->n_jobs - 1 == op->claim.max;
         jobs_run_start_all(jobs, op->jobs + 1, op->n_jobs - 1);
@@ -200,6 +201,22 @@ static bool run_has_no_addin(const JobsRun *run, const CallResult *result, Span 
            strcmp(run->provider, "addin") == 0 && span_equals(code, SPAN(PIPE_CODE_NOT_AVAILABLE));
 }
 
+/* Whoever has the tool has gone since the job was claimed. It may come (again): the job has not
+ * begun, and waits for it. False: it is there, or was waited for long enough. */
+static bool run_put_by(JobsRun *run)
+{
+    int64_t away_ms = router_tool_is_there(run->jobs->router, run->job.method)
+                          ? 0
+                          : jobs_away_ms(run->jobs, &run->job);
+
+    if (away_ms > 0) {
+        jobs_run_begin_end(run, QUEUE_COMPLETE);
+        run->ask.op.finish = (QueueFinish){.state = JOB_ENQUEUED, .away_ms = away_ms};
+        jobs_run_send(run);
+    }
+    return away_ms > 0;
+}
+
 /* A tool that answered has run, be it that its answer is a failure: the code says that. */
 static void run_complete(JobsRun *run, const CallResult *result)
 {
@@ -212,7 +229,12 @@ static void run_complete(JobsRun *run, const CallResult *result)
     }
     run_name_end(run, result, finish);
     if (run_has_no_addin(run, result, finish->code)) {
-        finish->state = JOB_ENQUEUED;
+        if (run_put_by(run)) {
+            return;
+        }
+        /* One that is there, and takes no more at the moment, is tried again. */
+        finish->state =
+            router_tool_is_there(run->jobs->router, run->job.method) ? JOB_ENQUEUED : JOB_FAILED;
     }
     bytes_clear(&run->record);
     if (call_record_write(result, &run->record) != 0) {
@@ -272,24 +294,20 @@ static int run_write_unknown(JobsRun *run, Span message)
                   : err_pass(envelope_write(&envelope, &times, run->job.method, &run->note));
 }
 
-/* Nobody has the tool. It may come: the job has not begun, and waits for it. */
+/* Nobody has the tool. */
 static void run_miss_tool(JobsRun *run)
 {
-    int64_t away_ms = jobs_away_ms(run->jobs, &run->job);
+    int64_t waited_ms = run->job.timeout_ms > 0 ? run->job.timeout_ms : run->jobs->config.away_ms;
     Span method = run->job.method;
     char message[256];
     CallResult result = {.kind = CALL_RESULT_ERROR, .error = CALL_ERROR_UNKNOWN_TOOL};
 
-    if (away_ms > 0) {
-        jobs_run_begin_end(run, QUEUE_COMPLETE);
-        run->ask.op.finish = (QueueFinish){.state = JOB_ENQUEUED, .away_ms = away_ms};
-        jobs_run_send(run);
+    if (run_put_by(run)) {
         return;
     }
     (void)snprintf(message, sizeof(message),
                    "there is no command '%.*s', and nobody who has it came for %lld s",
-                   (int)(method.n < 128 ? method.n : 128), method.p,
-                   (long long)(run->jobs->config.away_ms / 1000));
+                   (int)(method.n < 128 ? method.n : 128), method.p, (long long)(waited_ms / 1000));
     result.message = span_from_str(message);
     if (run_write_unknown(run, result.message) == 0) {
         result.data = bytes_span(&run->note);

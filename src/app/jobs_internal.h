@@ -64,7 +64,9 @@ struct Jobs {
 
     /* jobs_away.c */
     RouterListener tools;
-    Map away; /* name of a tool that jobs wait for → int64_t, since when it is missing */
+    IoMutex away_lock; /* of the next two, which the queue's thread uses, too */
+    Map away;          /* name of a tool that jobs are for → AwayTool */
+    bool has_unknown;  /* a name that nobody has looked at */
     int64_t began_ms;
     JobsAsk wake_ask;
     bool is_waking;
@@ -91,10 +93,20 @@ void jobs_run_end(Jobs *jobs);                          /* at free: forgets what
 /* Told when the last one ended (jobs.c). */
 void jobs_run_idle(Jobs *jobs);
 
-/* jobs_away.c: jobs whose tool nobody has. Init listens to the router's tools; the queue is there.
- * 0, a negative errno. */
+/* jobs_away.c: jobs whose tool nobody has. Init listens to the router's tools, and comes before the
+ * queue is opened; begin after that; deinit when it is closed. 0, a negative errno. */
 int jobs_away_init(Jobs *jobs);
+void jobs_away_begin(Jobs *jobs);
 void jobs_away_deinit(Jobs *jobs);
+
+/* A job of that tool is about to come. */
+void jobs_away_expect(Jobs *jobs, Span method);
+
+/* Something was told: are there names to look at? */
+void jobs_away_hear(Jobs *jobs);
+
+/* QueueClaim.look, with Jobs as its context. Thread: the queue's. */
+int64_t jobs_away_claim(void *context, const QueueJob *job);
 
 /* How long until a job of that tool, which is not there, is to be tried again; 0: it has waited
  * long enough. */

@@ -199,7 +199,7 @@ static void claim_told(JobsAsk *ask)
     ask->op.arena = (Arena){0};
     if (op.r == 0) {
         /* As many as we wanted: there may be more. */
-        jobs->is_ready = jobs->is_ready || op.n_jobs == op.claim.max;
+        jobs->is_ready = jobs->is_ready || op.n_jobs == op.claim.max || op.n_changed > 0;
         jobs_run_start_all(jobs, op.jobs, op.n_jobs);
     } else if (op.r != QUEUE_E_CLOSED) {
         logsink_write(jobs->config.log, LOGSINK_LEVEL_ERROR, "queue", "cannot claim jobs (%d)",
@@ -224,7 +224,10 @@ void jobs_claim(Jobs *jobs)
     jobs->is_claiming = true;
     queue_op_init(&ask->op);
     ask->op.verb = QUEUE_CLAIM;
-    ask->op.claim = (QueueClaim){.worker = SPAN("hub"), .max = jobs->config.max_running - n_taken};
+    ask->op.claim = (QueueClaim){.worker = SPAN("hub"),
+                                 .max = jobs->config.max_running - n_taken,
+                                 .look = jobs_away_claim,
+                                 .context = jobs};
     jobs->n_reserved += ask->op.claim.max;
     ask->told = claim_told;
     jobs_ask(jobs, ask);

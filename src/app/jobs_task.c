@@ -342,6 +342,9 @@ CallTask jobs_task(const Jobs *jobs, const QueueJob *job)
         task.status = CALL_TASK_FAILED;
     } else if (job->asks.n > 0) {
         task.status = CALL_TASK_INPUT_REQUIRED;
+    } else if (job->state == JOB_ENQUEUED && job->pool.n == 0 &&
+               !router_tool_is_there(jobs->router, job->method)) {
+        task.message = SPAN("waits for whoever has the tool, who is not there now");
     }
     return task;
 }

@@ -271,12 +271,11 @@
 #define LIMIT_JOBS_RETRY_MS 1000
 #define LIMIT_JOBS_POLL_MS  500
 
-/* A job whose tool nobody has, since its application is not there (again) yet: how long it waits in
- * all, which is longer than people need to start one; how long between two looks at most, beside
- * the looks when tools come; and names that are remembered with the time since they are missing. */
-#define LIMIT_JOBS_AWAY_MS      ((int64_t)10 * 60 * 1000)
-#define LIMIT_JOBS_AWAY_LOOK_MS ((int64_t)30 * 1000)
-#define LIMIT_JOBS_AWAY_NAMES   256
+/* A job whose tool nobody has, since its application is not there (again) yet: how long it waits
+ * unless it says so itself, which is longer than people need to start one; and names of tools of
+ * which it is remembered whether they are there. */
+#define LIMIT_JOBS_AWAY_MS    ((int64_t)10 * 60 * 1000)
+#define LIMIT_JOBS_AWAY_NAMES 4096
 
 /* The command door. A body: what its real clients may send. How long an answer may be waited for,
  * and requests that wait at once. A lease of an application that fetches its jobs, unless it says

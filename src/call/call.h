@@ -132,6 +132,8 @@ typedef struct CallProvider {
      * output schema (CALL_ERROR_BAD_RESULT), inside call_finish. *ret is borrowed until the next
      * question. False: it has no words of its own for it. May be NULL. */
     bool (*word)(void *context, const CallResult *error, CallResult *ret);
+    /* Is somebody there who could run it now? For work that can wait. May be NULL: always. */
+    bool (*is_there)(void *context);
 } CallProvider;
 
 /* arguments, inputs, completion.context; target, completion.argument and value, state. */

@@ -225,7 +225,7 @@ void addin_link_greet(AddinLink *link)
 static void link_on_listed(void *context, JsonValue data)
 {
     AddinLink *link = context;
-    const AddinLinks *links = link->owner;
+    AddinLinks *links = link->owner;
     char name[ADDIN_NAME_SIZE];
 
     if (addin_list_name(data, name)) {
@@ -234,6 +234,7 @@ static void link_on_listed(void *context, JsonValue data)
     link->list = addin_list_offer(links->entries, &link->offers, data, links->log)
                      ? ADDIN_LIST_TOLD
                      : ADDIN_LIST_SILENT;
+    links->has_moved = true;
     addin_link_greet(link);
 }
 

@@ -93,6 +93,13 @@ AddinLink *addin_links_find(const AddinLinks *links, const AddinEntry *entry)
     return best != NULL ? best : asked;
 }
 
+bool addin_links_serve(const AddinLinks *links, const AddinEntry *entry)
+{
+    const AddinLink *link = addin_links_find(links, entry);
+
+    return link != NULL && (link->list != ADDIN_LIST_ASKED || link == links_first_offering(entry));
+}
+
 /* ---- between events ---- */
 
 static void links_note_trim(AddinLinks *links)
@@ -118,6 +125,7 @@ static void links_withdraw(AddinLinks *links)
     for (AddinLink *link = links->due; link != NULL; link = link->next_due) {
         if (link->state != ADDIN_LINK_OPEN) {
             addin_entries_withdraw(links->entries, &link->offers);
+            links->has_moved = true;
         }
     }
 }

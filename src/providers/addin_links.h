@@ -34,6 +34,7 @@ struct AddinLinks {
     AddinLink *newest;
     AddinLink *due;
     size_t n;
+    bool has_moved;      /* one has told what it offers, or goes; the owner sets it back */
     int64_t due_ms;      /* when tick must be called; grows only there. INT64_MAX: not at all */
     int64_t trim_ms;     /* when to give memory of those that went back; likewise */
     AddinsCounts counts; /* but for what links that are there have counted */
@@ -61,3 +62,7 @@ AddinsCounts addin_links_counts(const AddinLinks *links);
 
 /* The one that a call of the entry goes to; NULL if there is none. */
 AddinLink *addin_links_find(const AddinLinks *links, const AddinEntry *entry);
+
+/* Whether one is there that is known to offer it: unlike a call, what can wait does not try its
+ * luck with one that has not answered yet. */
+bool addin_links_serve(const AddinLinks *links, const AddinEntry *entry);

@@ -101,8 +101,19 @@ static bool addins_word(void *context, const CallResult *error, CallResult *ret)
     return addin_words_for(ret, &addins->words, error);
 }
 
-static const CallProvider addins_tools = {
-    .name = "addin", .start = addins_start, .cancel = addins_cancel, .word = addins_word};
+static bool addins_are_there(void *context)
+{
+    const AddinEntry *entry = context;
+    const Addins *addins = entry->owner;
+
+    return addin_links_serve(&addins->links, entry);
+}
+
+static const CallProvider addins_tools = {.name = "addin",
+                                          .start = addins_start,
+                                          .cancel = addins_cancel,
+                                          .word = addins_word,
+                                          .is_there = addins_are_there};
 static const CallProvider addins_resources = {
     .name = "addin", .start = addins_start, .cancel = addins_cancel};
 
@@ -129,6 +140,10 @@ static void addins_on_settle(void *context)
 
     if (addin_links_settle(&addins->links)) {
         io_timer_start_at(addins->again, io_loop_now_ms(addins->links.loop));
+    }
+    if (addins->links.has_moved) {
+        addins->links.has_moved = false;
+        router_there_changed(addins->entries.router);
     }
     if (addins->links.due_ms < addins->timer_ms) {
         addins->timer_ms = addins->links.due_ms;

@@ -108,7 +108,7 @@ typedef struct QueueSpec {
 
 typedef enum QueueVerb {
     QUEUE_ENQUEUE, /* spec → jobs[0] (id, state; is_known: the key was there, and it is that job) */
-    QUEUE_CLAIM,   /* claim → jobs[0 … n): with params, inputs and note */
+    QUEUE_CLAIM, /* claim → jobs[0 … n): with params, inputs and note; n_changed (claim.look) */
     QUEUE_COMPLETE, /* id, fence, finish → jobs[0]; and if claim.max > 0 the next claim in the same
                        commit: jobs[1 …) */
     QUEUE_BEAT,     /* id, fence, lease_ms: DISPATCHING becomes RUNNING → jobs[0] */
@@ -133,6 +133,12 @@ typedef struct QueueClaim {
     int64_t lease_ms; /* DISPATCHING under a lease; 0: RUNNING, and this process's until it ends */
     const Span *methods; /* only these; NULL: all. Not of the pool "" (-EINVAL) */
     size_t n_methods;
+    /* What is to become of a job that is ready, asked on the queue's thread; NULL: it is taken, as
+     * for 0. Above 0, whoever has its tool is away: it stays ENQUEUED, without an attempt, for so
+     * many ms or until QUEUE_WAKE, and n_changed counts it. Below 0, nobody knows yet: neither it
+     * nor what is behind it is touched. Borrows job until return. */
+    int64_t (*look)(void *context, const QueueJob *job);
+    void *context;
 } QueueClaim;
 
 typedef struct QueueFinish {

@@ -122,7 +122,7 @@ static bool batch_is_read(const QueueOp *op)
 static bool batch_has_written(const QueueOp *op)
 {
     return op->r == 0 && !batch_is_read(op) && !op->is_known &&
-           (op->verb != QUEUE_CLAIM || op->n_jobs > 0) &&
+           (op->verb != QUEUE_CLAIM || op->n_jobs > 0 || op->n_changed > 0) &&
            (op->verb != QUEUE_WAKE || op->n_changed > 0);
 }
 

@@ -14,6 +14,7 @@ typedef struct ClaimRound {
     size_t n;
     size_t max;
     size_t n_bytes; /* of their bodies */
+    size_t n_away;  /* put by */
     bool is_full;   /* no more fit: the others are for the next claim */
     Span worker;    /* in the arena */
     Span pool;
@@ -86,12 +87,44 @@ static int claim_take(Store *store, const QueueOp *op, StoreRow *row, QueueJob *
     return r;
 }
 
+/* It stays where it is for a while. What was read ahead of the others holds. */
+static int claim_put_by(Store *store, StoreRow *row, int64_t away_ms)
+{
+    StoreReady ready = store->ready;
+    int r;
+
+    row->n_attempts++; /* as if it had been begun, which the other takes back */
+    r = store_row_put_by(store, row, away_ms);
+    store->ready = ready;
+    return r;
+}
+
+/* The job is ready: is somebody there who can work on it? Else it is seen to. */
+static int claim_ask(Store *store, const QueueOp *op, StoreRow *row, const QueueJob *job,
+                     ClaimRound *round, bool *ret_can)
+{
+    int64_t away_ms = op->claim.look == NULL ? 0 : op->claim.look(op->claim.context, job);
+
+    *ret_can = away_ms == 0;
+    if (away_ms <= 0) {
+        round->is_full = away_ms < 0;
+        round->max = away_ms < 0 ? round->n : round->max;
+        return 0;
+    }
+    /* As many as one claim takes: others wait for this commit. */
+    round->n_away++;
+    round->is_full = round->n_away == LIMIT_QUEUE_CLAIM;
+    round->max = round->is_full ? round->n : round->max;
+    return claim_put_by(store, row, away_ms);
+}
+
 /* The job is ready; if it fits it is taken. */
 static int claim_one(Store *store, QueueOp *op, int64_t id, ClaimRound *round)
 {
     QueueJob *job = &round->jobs[round->n];
     StoreRow row;
     bool is_there = false;
+    bool can = false;
     int r = store_row_get(store, id, &row, &is_there);
 
     if (r == 0 && !is_there) {
@@ -102,6 +135,10 @@ static int claim_one(Store *store, QueueOp *op, int64_t id, ClaimRound *round)
     }
     if (r != 0 || !is_there) {
         round->is_full = true;
+        return r;
+    }
+    r = claim_ask(store, op, &row, job, round, &can);
+    if (r != 0 || !can) {
         return r;
     }
     job->worker = round->worker;
@@ -159,10 +196,10 @@ static int claim_next(Store *store, QueueOp *op, ClaimRound *round)
         return 0;
     }
     if (r == 0) {
-        size_t n = round->n;
+        size_t n = round->n + round->n_away;
 
         r = claim_one(store, op, ready->at[ready->next].id, round);
-        ready->next += round->n > n ? 1 : 0;
+        ready->next += round->n + round->n_away > n ? 1 : 0;
     }
     if (op->claim.pool.n > STORE_READY_POOL) {
         store_ready_clear(store);
@@ -290,6 +327,7 @@ int store_claim_into(Store *store, QueueOp *op, size_t first)
     }
     op->jobs = jobs;
     op->n_jobs = first + round.n;
+    op->n_changed = round.n_away;
     return 0;
 }
 

@@ -423,6 +423,14 @@ const char *router_tool_provider(const Router *router, Span name)
     return entry != NULL ? entry->provider->name : NULL;
 }
 
+bool router_tool_is_there(const Router *router, Span name)
+{
+    const RouterEntry *entry = map_get(&router->tables[ROUTER_TOOL].by_key, name);
+
+    return entry != NULL &&
+           (entry->provider->is_there == NULL || entry->provider->is_there(entry->context));
+}
+
 int64_t router_tool_timeout_ms(const Router *router, Span name)
 {
     const RouterEntry *entry = map_get(&router->tables[ROUTER_TOOL].by_key, name);

@@ -141,6 +141,19 @@ void router_resource_updated(Router *router, Span uri)
     }
 }
 
+void router_there_changed(Router *router)
+{
+    router->listener_walk = router->listeners;
+    while (router->listener_walk != NULL) {
+        RouterListener *listener = router->listener_walk;
+
+        router->listener_walk = listener->next;
+        if (listener->there != NULL) {
+            listener->there(listener);
+        }
+    }
+}
+
 void router_task_changed(Router *router, const CallTask *task, Span owner)
 {
     router->listener_walk = router->listeners;

@@ -95,6 +95,8 @@ struct RouterListener {
     void (*changed)(RouterListener *listener,
                     RouterKind kind); /* a list changed; also for several at once */
     void (*updated)(RouterListener *listener, Span uri); /* a resource's content changed */
+    /* Of tools that stay in the list somebody who runs them has come, or gone. */
+    void (*there)(RouterListener *listener);
     /* A task has come to another status; owner: whose it is, empty: everybody's. */
     void (*task)(RouterListener *listener, const CallTask *task, Span owner);
     RouterListener *next;
@@ -157,6 +159,9 @@ bool router_has_tool(const Router *router, Span name);
 /* Tells every listener that a resource's content changed. */
 void router_resource_updated(Router *router, Span uri);
 
+/* Tells every listener that somebody who runs tools of the list has come, or gone (is_there). */
+void router_there_changed(Router *router);
+
 /* Tells every listener how a task stands; borrows it until return. */
 void router_task_changed(Router *router, const CallTask *task, Span owner);
 
@@ -214,6 +219,9 @@ JsonValue router_tool_at(Router *router, size_t i);
 
 /* Is that tool a command (RouterSpec.is_command)? For those who pass its description on. */
 bool router_tool_is_command(const Router *router, Span name);
+
+/* Is there such a tool, and somebody who could run it now (CallProvider.is_there)? */
+bool router_tool_is_there(const Router *router, Span name);
 
 /* The sort of a tool's provider ("exec"), NULL if there is no such tool; and the tool's own time
  * (0: it has none, or there is no such tool). For those who begin a call that nobody waits for. */

@@ -6,8 +6,12 @@ set -euo pipefail
 toolwire=$(realpath "${1:?TOOLWIRE}")
 work=$(mktemp -d)
 hub=
+waiter=
+addin=
 end() {
-    [ -z "$hub" ] || kill -KILL "$hub" 2>/dev/null || true
+    for pid in $hub $waiter $addin; do
+        kill -KILL "$pid" 2>/dev/null || true
+    done
     chmod -R u+w "$work"
     rm -rf "$work"
 }
@@ -158,6 +162,7 @@ await() {
 answered() {
     answer_status=0
     wait "$waiter" || answer_status=$?
+    waiter=
     "$@" said
 }
 said() {
@@ -192,6 +197,25 @@ await "$job"
 die
 answered matches 1 '{*"code": "INTERRUPTED",*'
 echo 'too late' 1<>go
+
+# ---- an application that comes later ----
+
+echo '[{"name":"wall","description":"d","input_schema":{"type":"object"},"command":["cat"]}]' >walls.json
+start --pipe-tools walls.json
+job=$(enqueue '{"method":"wall","maxAttempts":1}')
+matches 0 "$job  ENQUEUED  *  wall  UNAVAILABLE*" "$toolwire" queue ls --limit 1
+matches 0 '*state             ENQUEUED
+*attempts          0
+*error_msg         nobody who has the command is there now: the job waits for it*' "$toolwire" queue show "$job"
+"$toolwire" addin --pipe "$work/pipe" --tools walls.json 2>/dev/null &
+addin=$!
+matches 0 '{*"ok": true,*' "$toolwire" queue result "$job" --wait 60s
+matches 0 '*attempts          1
+*' "$toolwire" queue show "$job"
+kill "$addin"
+wait "$addin" || true
+addin=
+stop
 
 # ---- wrong use ----
 

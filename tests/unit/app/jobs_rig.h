@@ -453,6 +453,7 @@ typedef struct RigJob {
     JobState state;
     unsigned n_attempts;
     uint64_t version;
+    uint64_t fence; /* how often it was claimed */
     char code[64];
     char message[256];
     char result[2048];
@@ -471,6 +472,7 @@ static inline RigJob rig_job(Rig *rig, const char *id)
     ret.state = own.ask.op.jobs[0].state;
     ret.n_attempts = own.ask.op.jobs[0].n_attempts;
     ret.version = own.ask.op.jobs[0].version;
+    ret.fence = own.ask.op.jobs[0].fence;
     rig_copy(ret.code, sizeof(ret.code), own.ask.op.jobs[0].code);
     rig_copy(ret.message, sizeof(ret.message), own.ask.op.jobs[0].message);
     rig_copy(ret.result, sizeof(ret.result), own.ask.op.jobs[0].result);

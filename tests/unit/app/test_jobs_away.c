@@ -40,7 +40,18 @@ static void run_until_put_by(Rig *rig, const char *id)
 {
     uint64_t version = rig_job(rig, id).version;
 
-    while (version < 3) { /* enqueued, claimed, put by */
+    while (version < 2) { /* enqueued, put by: it was never claimed */
+        version = rig_job(rig, id).version;
+    }
+    assert_int_equal(version, 2);
+}
+
+/* In this process or an earlier one. */
+static void run_until_put_by_again(Rig *rig, const char *id)
+{
+    uint64_t version = rig_job(rig, id).version;
+
+    while (version % 2 == 1) { /* put by, woken */
         version = rig_job(rig, id).version;
     }
 }
@@ -57,6 +68,7 @@ static void a_job_waits_for_its_tool(void **state)
     before = rig_job(rig, id);
     assert_int_equal(before.state, JOB_ENQUEUED);
     assert_int_equal(before.n_attempts, 0);
+    assert_int_equal(before.version, 2);
     rig_add(rig, "other", "", ROUTER_LATER_MAY);
     assert_int_equal(rig_job(rig, id).version, before.version);
     rig_add(rig, "late", "", ROUTER_LATER_MAY);
@@ -147,20 +159,130 @@ static void add_unserved(Rig *rig, const CallProvider *provider)
                      0);
 }
 
-static void without_an_addin_a_job_is_tried_again_and_then_dead(void **state)
+static bool is_served;
+static bool is_leaving; /* seems to be there until it is called */
+
+static bool addin_is_there(void *context)
 {
-    static const CallProvider addin = {.name = "addin", .start = addin_start};
+    (void)context;
+    return is_served || is_leaving;
+}
+
+static void addin_serve(void *context, Call *call)
+{
+    is_leaving = false;
+    if (is_served) {
+        tool_start(context, call);
+    } else {
+        addin_start(context, call);
+    }
+}
+
+static const CallProvider declared = {
+    .name = "addin", .start = addin_serve, .is_there = addin_is_there};
+
+/* Its tool is in the list, and whoever runs it comes later. */
+static void a_job_waits_for_the_addin_of_its_tool(void **state)
+{
     Rig *rig = *state;
     char id[QUEUE_ID_BYTES];
     RigJob job;
 
-    add_unserved(rig, &addin);
+    is_served = false;
+    add_unserved(rig, &declared);
+    rig_enqueue(rig, &(QueueSpec){.method = SPAN("wall"), .max_attempts = 1}, id);
+    run_until_put_by(rig, id);
+    job = rig_job(rig, id);
+    assert_int_equal(job.state, JOB_ENQUEUED);
+    assert_int_equal(job.n_attempts, 0);
+    assert_int_equal(rig->n_started, 0);
+    is_served = true;
+    router_there_changed(hub_router(rig->hub));
+    job = rig_end_of(rig, id);
+    assert_int_equal(job.state, JOB_SUCCEEDED);
+    assert_int_equal(job.n_attempts, 1);
+    /* It has gone again, with the next one enqueued. */
+    is_served = false;
+    router_there_changed(hub_router(rig->hub));
+    rig_enqueue(rig, &(QueueSpec){.method = SPAN("wall"), .max_attempts = 1}, id);
+    run_until_put_by(rig, id);
+    is_served = true;
+    router_there_changed(hub_router(rig->hub));
+    assert_int_equal(rig_end_of(rig, id).state, JOB_SUCCEEDED);
+}
+
+/* Its own time is how long it waits. */
+static void an_addin_that_does_not_come_fails_its_jobs(void **state)
+{
+    Rig *rig = *state;
+    char id[QUEUE_ID_BYTES];
+    RigJob job;
+
+    is_served = false;
+    add_unserved(rig, &declared);
+    rig_enqueue(rig, &(QueueSpec){.method = SPAN("wall"), .timeout_ms = 30}, id);
+    job = rig_end_of(rig, id);
+    assert_int_equal(job.state, JOB_FAILED);
+    assert_int_equal(job.n_attempts, 1);
+    assert_string_equal(job.code, "ADAPTER_NOT_AVAILABLE");
+    assert_string_equal(job.message, "no");
+}
+
+/* It goes between the claim and the start, which nobody can tell before. */
+static void a_job_whose_addin_goes_meanwhile_is_put_by(void **state)
+{
+    Rig *rig = *state;
+    char id[QUEUE_ID_BYTES];
+    RigJob job;
+
+    is_served = false;
+    is_leaving = true;
+    add_unserved(rig, &declared);
+    rig_enqueue(rig, &(QueueSpec){.method = SPAN("wall"), .max_attempts = 1}, id);
+    do {
+        job = rig_job(rig, id);
+    } while (job.version < 3); /* enqueued, claimed, put by */
+    assert_int_equal(job.state, JOB_ENQUEUED);
+    assert_int_equal(job.n_attempts, 0);
+    is_served = true;
+    router_there_changed(hub_router(rig->hub));
+    assert_int_equal(rig_end_of(rig, id).state, JOB_SUCCEEDED);
+}
+
+/* It is there, and takes no more at the moment. */
+static void an_addin_that_refuses_is_asked_again(void **state)
+{
+    static const CallProvider busy = {.name = "addin", .start = addin_start};
+    Rig *rig = *state;
+    char id[QUEUE_ID_BYTES];
+    RigJob job;
+
+    add_unserved(rig, &busy);
     rig_enqueue(rig, &(QueueSpec){.method = SPAN("wall"), .max_attempts = 2}, id);
     job = rig_end_of(rig, id);
     assert_int_equal(job.state, JOB_DEAD);
     assert_int_equal(job.n_attempts, 2);
     assert_string_equal(job.code, "ADAPTER_NOT_AVAILABLE");
     assert_string_equal(job.message, "no");
+}
+
+/* A hub that is killed again and again before the tool comes has begun nothing. */
+static void a_job_without_its_tool_survives_restarts(void **state)
+{
+    Rig *rig = *state;
+    char id[QUEUE_ID_BYTES];
+    RigJob job;
+
+    rig_enqueue(rig, &(QueueSpec){.method = SPAN("late"), .max_attempts = 1}, id);
+    for (size_t i = 0; i < 4; i++) {
+        run_until_put_by_again(rig, id);
+        rig_close(rig);
+        rig_open(rig);
+    }
+    job = rig_job(rig, id);
+    assert_int_equal(job.state, JOB_ENQUEUED);
+    assert_int_equal(job.n_attempts, 0);
+    assert_int_equal(job.fence, 0);
 }
 
 /* A tool that says so has run. */
@@ -189,7 +311,11 @@ int main(void)
         JOBS_TEST(jobs_wait_for_their_tool_after_a_restart),
         JOBS_TEST(what_was_put_by_is_ready_after_a_restart),
         JOBS_TEST(a_tool_that_does_not_come_fails_its_jobs),
-        JOBS_TEST(without_an_addin_a_job_is_tried_again_and_then_dead),
+        JOBS_TEST(a_job_without_its_tool_survives_restarts),
+        JOBS_TEST(a_job_waits_for_the_addin_of_its_tool),
+        JOBS_TEST(an_addin_that_does_not_come_fails_its_jobs),
+        JOBS_TEST(a_job_whose_addin_goes_meanwhile_is_put_by),
+        JOBS_TEST(an_addin_that_refuses_is_asked_again),
         JOBS_TEST(what_other_tools_say_by_that_name_is_an_answer),
     };
 

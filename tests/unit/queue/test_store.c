@@ -304,6 +304,100 @@ static void claims_go_by_priority_then_age_within_a_pool(void **state)
     rig_deinit(&rig);
 }
 
+/* What is to become of jobs, by their method: "away", "unknown", or any other. */
+static int64_t look(void *context, const QueueJob *job)
+{
+    size_t *n_asked = context;
+
+    ++*n_asked;
+    return span_equals(job->method, SPAN("away"))      ? 1000
+           : span_equals(job->method, SPAN("unknown")) ? -1
+                                                       : 0;
+}
+
+static size_t claim_looking(Rig *rig, size_t max, size_t *n_asked)
+{
+    *n_asked = 0;
+    rig_op(rig, QUEUE_CLAIM)->claim = (QueueClaim){.max = max, .look = look, .context = n_asked};
+    assert_int_equal(rig_run(rig), 0);
+    return rig->op.n_jobs;
+}
+
+static void a_job_whose_worker_is_away_stays_where_it_is(void **state)
+{
+    RigId ids[4];
+    size_t n_asked;
+    Rig rig;
+
+    (void)state;
+    rig_init(&rig);
+    ids[0] = RIG_ADD(&rig, .method = SPAN("away"));
+    ids[1] = RIG_ADD(&rig, .method = SPAN("m"));
+    ids[2] = RIG_ADD(&rig, .method = SPAN("away"));
+    ids[3] = RIG_ADD(&rig, .method = SPAN("n"));
+    assert_int_equal(claim_looking(&rig, 9, &n_asked), 2);
+    assert_int_equal(n_asked, 4);
+    assert_int_equal(rig.op.n_changed, 2);
+    assert_string_equal(rig.op.jobs[0].id, ids[1].text);
+    assert_string_equal(rig.op.jobs[1].id, ids[3].text);
+    rig_op(&rig, QUEUE_GET)->id = span_from_str(ids[2].text);
+    assert_int_equal(rig_run(&rig), 0);
+    assert_int_equal(rig.op.jobs[0].state, JOB_ENQUEUED);
+    assert_int_equal(rig.op.jobs[0].n_attempts, 0);
+    assert_int_equal(rig.op.jobs[0].fence, 0);
+    /* Nobody is asked again until something happens. */
+    assert_int_equal(claim_looking(&rig, 9, &n_asked), 0);
+    assert_int_equal(n_asked, 0);
+    assert_false(rig.wrote);
+    rig_op(&rig, QUEUE_WAKE);
+    assert_int_equal(rig_run(&rig), 0);
+    assert_int_equal(rig.op.n_changed, 2);
+    assert_int_equal(rig_claim(&rig, "", 9, 0), 2);
+    assert_string_equal(rig.op.jobs[0].id, ids[0].text);
+    assert_int_equal(rig.op.jobs[0].n_attempts, 1);
+    rig_deinit(&rig);
+}
+
+static void what_nobody_knows_yet_is_not_touched(void **state)
+{
+    size_t n_asked;
+    RigId first;
+    Rig rig;
+
+    (void)state;
+    rig_init(&rig);
+    first = RIG_ADD(&rig, .method = SPAN("m"));
+    (void)RIG_ADD(&rig, .method = SPAN("unknown"));
+    (void)RIG_ADD(&rig, .method = SPAN("m"));
+    assert_int_equal(claim_looking(&rig, 9, &n_asked), 1);
+    assert_string_equal(rig.op.jobs[0].id, first.text);
+    assert_int_equal(n_asked, 2);
+    assert_int_equal(claim_looking(&rig, 9, &n_asked), 0);
+    assert_int_equal(n_asked, 1);
+    assert_false(rig.wrote);
+    assert_int_equal(rig_claim(&rig, "", 9, 0), 2);
+    rig_deinit(&rig);
+}
+
+/* Others wait for the commit: there are as many in one claim as it takes at the most. */
+static void those_who_are_away_are_put_by_a_few_at_a_time(void **state)
+{
+    size_t n_asked;
+    Rig rig;
+
+    (void)state;
+    rig_init(&rig);
+    for (size_t i = 0; i < LIMIT_QUEUE_CLAIM + 3; i++) {
+        (void)RIG_ADD(&rig, .method = SPAN("away"));
+    }
+    (void)RIG_ADD(&rig, .method = SPAN("m"));
+    assert_int_equal(claim_looking(&rig, 1, &n_asked), 0);
+    assert_int_equal(rig.op.n_changed, LIMIT_QUEUE_CLAIM);
+    assert_int_equal(claim_looking(&rig, 1, &n_asked), 1);
+    assert_int_equal(rig.op.n_changed, 3);
+    rig_deinit(&rig);
+}
+
 static void a_claim_says_all_that_the_worker_needs(void **state)
 {
     const QueueJob *job;
@@ -658,6 +752,9 @@ int main(void)
         cmocka_unit_test(what_is_no_id_is_said_to_be_none),
         cmocka_unit_test(jobs_of_another_owner_are_not_there),
         cmocka_unit_test(claims_go_by_priority_then_age_within_a_pool),
+        cmocka_unit_test(a_job_whose_worker_is_away_stays_where_it_is),
+        cmocka_unit_test(what_nobody_knows_yet_is_not_touched),
+        cmocka_unit_test(those_who_are_away_are_put_by_a_few_at_a_time),
         cmocka_unit_test(a_claim_says_all_that_the_worker_needs),
         cmocka_unit_test(only_the_methods_that_are_named_are_claimed),
         cmocka_unit_test(a_claim_takes_as_many_as_fit),
