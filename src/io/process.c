@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -278,6 +279,58 @@ static int process_open_wire(ProcessWires *wires, int index, IoProcessWire kind)
     return 0;
 }
 
+#ifdef __linux__
+/* A file without a name that holds the input, to be read from its start; or a negative errno. */
+static int process_input_file(Span input)
+{
+    int fd = memfd_create("input", MFD_CLOEXEC);
+    size_t n = 0;
+
+    while (fd >= 0 && n < input.n) {
+        ssize_t n_written = write(fd, input.p + n, input.n - n);
+
+        if (n_written < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n_written <= 0) {
+            process_close_fd(&fd);
+            break;
+        }
+        n += (size_t)n_written;
+    }
+    if (fd >= 0 && lseek(fd, 0, SEEK_SET) != 0) {
+        process_close_fd(&fd);
+    }
+    return fd;
+}
+
+/* Before the child is there. A new pipe takes all of its size at once. What cannot be placed is
+ * left to the caller. */
+static void process_place_input(ProcessWires *wires, Span input)
+{
+    int size = fcntl(wires->ours[0], F_GETPIPE_SZ);
+    int fd;
+
+    if (size >= 0 && input.n <= (size_t)size &&
+        (input.n == 0 || write(wires->ours[0], input.p, input.n) == (ssize_t)input.n)) {
+        process_close_fd(&wires->ours[0]);
+        return;
+    }
+    fd = process_input_file(input);
+    if (fd >= 0) {
+        process_close_fd(&wires->ours[0]);
+        process_close_fd(&wires->theirs[0]);
+        wires->theirs[0] = fd;
+    }
+}
+#else
+static void process_place_input(ProcessWires *wires, Span input)
+{
+    (void)wires;
+    (void)input;
+}
+#endif
+
 static int process_open_wires(ProcessWires *wires, const IoProcessSpec *spec)
 {
     int r = process_open_wire(wires, 0, spec->wire);
@@ -288,6 +341,9 @@ static int process_open_wires(ProcessWires *wires, const IoProcessSpec *spec)
     /* Always a pipe: programs open /dev/stderr, and nothing fast travels there. */
     if (r == 0 && !spec->inherit_stderr) {
         r = process_open_wire(wires, 2, IO_PROCESS_PIPES);
+    }
+    if (r == 0 && spec->input.p != NULL) {
+        process_place_input(wires, spec->input);
     }
     return r;
 }

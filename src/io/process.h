@@ -16,6 +16,7 @@
 #pragma once
 
 #include "base/diag.h"
+#include "base/span.h"
 #include "io/loop.h"
 
 #include <stdbool.h>
@@ -39,6 +40,11 @@ typedef struct IoProcessSpec {
     const char *folder;             /* NULL: ours */
     IoProcessWire wire;
     bool inherit_stderr; /* else its stderr comes as a descriptor too */
+    /* All that it is to read. On Linux it lies there, with its end, before the program begins: in
+     * the pipe if it fits (64 KiB), else in a file without a name; so a program that outlives us
+     * cannot take the end of our pipe for the end of its input. Then *ret_stdin_fd is -1; where it
+     * is not, and where p is NULL, the caller writes. */
+    Span input;
     /* KILL when the thread that started it ends, in whatever way: for the thread of a loop that is
      * there as long as the process is. A thread that may end before its children must not ask for
      * it: the system looks at the thread, not at the process. */
@@ -54,7 +60,8 @@ typedef struct IoProcessExit {
 
 /* Starts a child; borrows spec until return. exited comes once, after the process ended (its output
  * may still be unread in the descriptors). The three descriptors (ours: to its stdin, from its
- * stdout, from its stderr; *ret_stderr_fd is -1 if inherited) are non-blocking and the caller's. 0,
+ * stdout, from its stderr; *ret_stderr_fd is -1 if inherited, *ret_stdin_fd if there is nothing to
+ * write) are non-blocking and the caller's. 0,
  * -ENOMEM, another errno, IO_PROCESS_E_CANNOT_START. Gives *ret. */
 int io_process_spawn(IoProcess **ret, IoLoop *loop, const IoProcessSpec *spec,
                      void (*exited)(void *context, IoProcessExit exit), void *context,

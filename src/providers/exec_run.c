@@ -21,7 +21,8 @@ struct ExecRun {
     void *context;
     IoTimer *linger;
     IoProcess *process;
-    IoStream *to; /* its stdin; NULL once closed, as are the two below */
+    IoStream
+        *to; /* its stdin; NULL if all was there at its start; or once closed, as those below */
     IoStream *from;
     IoStream *err;
     Bytes input;
@@ -305,7 +306,7 @@ static int run_open_stream(ExecRun *run, IoStream **ret, int in_fd, int out_fd,
 
 static int run_open_streams(ExecRun *run, const int fds[3])
 {
-    int r_to = run_open_stream(run, &run->to, -1, fds[0], &run_to_ops);
+    int r_to = fds[0] < 0 ? 0 : run_open_stream(run, &run->to, -1, fds[0], &run_to_ops);
     int r_from = run_open_stream(run, &run->from, fds[1], -1, &run_from_ops);
     int r_err = run_open_stream(run, &run->err, fds[2], -1, &run_err_ops);
 
@@ -319,6 +320,9 @@ int exec_run_start(ExecRun *run, const IoProcessSpec *spec, Diag *reterr_diag)
     int r;
 
     tied.dies_with_thread = true; /* nobody would end it, or read what it says */
+    /* If we are killed the system closes our pipes first, and kills the command a moment later: one
+     * that found its input ended in between would do something else than it was called for. */
+    tied.input = bytes_span(&run->input);
     r = io_process_spawn(&run->process, run->loop, &tied, run_on_exited, run, &fds[0], &fds[1],
                          &fds[2], reterr_diag);
 
@@ -340,7 +344,11 @@ int exec_run_start(ExecRun *run, const IoProcessSpec *spec, Diag *reterr_diag)
         return err_fold(r);
     }
     run->state = RUN_RUNNING;
-    io_stream_shut_output(run->to);
+    if (run->to != NULL) {
+        io_stream_shut_output(run->to);
+    } else {
+        bytes_clear_keep(&run->input, LIMIT_KEEP_BYTES);
+    }
     return 0;
 }
 

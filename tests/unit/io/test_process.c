@@ -209,6 +209,60 @@ static void the_three_wires_are_apart(void **state)
     }
 }
 
+/* Whatever becomes of us: nothing of ours runs between its start and what it has read. */
+static void its_input_is_there_before_it_begins(void **state)
+{
+    static const size_t sizes[] = {1, 4096, 65536, 65537, (size_t)3 * 1024 * 1024};
+    const char *argv[] = {"/bin/sh", "-c", "cat | wc -c", NULL};
+    Child *child = *state;
+    char *input = malloc(sizes[4]);
+    char text[64];
+    char expected[64];
+
+    assert_non_null(input);
+    memset(input, 'x', sizes[4]);
+    for (size_t i = 0; i < 5; i++) {
+        IoProcessSpec spec = {.argv = argv, .input = span_make(input, sizes[i])};
+
+        child->n_exits = 0;
+        assert_int_equal(spawn(child, &spec), 0);
+        assert_int_equal(child->fds[0], -1);
+        read_all(child->fds[1], text, sizeof(text));
+        (void)snprintf(expected, sizeof(expected), "%zu\n", sizes[i]);
+        assert_string_equal(text, expected);
+        assert_int_equal(io_loop_run(child->loop), 0);
+        assert_int_equal(child->n_exits, 1);
+        assert_int_equal(child->how.status, 0);
+        child->process = io_process_free(child->process);
+        close_fd(&child->fds[1]);
+        close_fd(&child->fds[2]);
+    }
+    free(input);
+}
+
+/* By its name, too. */
+static void its_input_can_be_opened(void **state)
+{
+    const char *argv[] = {"/bin/sh", "-c", "head -c 4 /dev/stdin", NULL};
+    char input[100000];
+    Child *child = *state;
+    IoProcessSpec spec = {.argv = argv};
+    char text[64];
+
+    memset(input, 'x', sizeof(input));
+    memcpy(input, "abcd", 4);
+    for (size_t n = 8; n <= sizeof(input); n += sizeof(input) - 8) {
+        spec.input = span_make(input, n);
+        assert_int_equal(spawn(child, &spec), 0);
+        read_all(child->fds[1], text, sizeof(text));
+        assert_string_equal(text, "abcd");
+        assert_int_equal(io_loop_run(child->loop), 0);
+        child->process = io_process_free(child->process);
+        close_fd(&child->fds[1]);
+        close_fd(&child->fds[2]);
+    }
+}
+
 static void pipes_can_be_opened_by_name(void **state)
 {
     Child *child = *state;
@@ -794,6 +848,8 @@ int main(void)
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(the_three_wires_are_apart, setup, teardown),
         cmocka_unit_test_setup_teardown(pipes_can_be_opened_by_name, setup, teardown),
+        cmocka_unit_test_setup_teardown(its_input_is_there_before_it_begins, setup, teardown),
+        cmocka_unit_test_setup_teardown(its_input_can_be_opened, setup, teardown),
         cmocka_unit_test_setup_teardown(the_child_sees_blocking_wires_and_nothing_else_of_ours,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(the_child_gets_ordinary_signals, setup, teardown),
