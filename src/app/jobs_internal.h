@@ -142,3 +142,7 @@ int jobs_inputs_write(const JobsNote *note, Span inputs, Arena *arena, Bytes *ou
 int jobs_asks_write(const CallResult *result, Span answered, Arena *arena, JobsNote *note,
                     Bytes *out, Bytes *names);
 int jobs_asks_read(Span json, Arena *arena, const CallAsk **ret, size_t *ret_n); /* 0, < 0 */
+
+/* Do the answers (an object) fit the questions? Those that nobody asked for are not looked at.
+ * *ret_problem: what is wrong, in the arena; empty: nothing. 0, < 0. */
+int jobs_inputs_check(Span asks, Span inputs, Arena *arena, Span *ret_problem);

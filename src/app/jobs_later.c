@@ -29,6 +29,7 @@ struct JobsWait {
     bool is_asking;          /* ask is on its way */
     bool is_stale;           /* the job changed meanwhile: ask again */
     bool is_waiting;         /* for the job's end */
+    bool is_checking;        /* reads what its answers are for */
     bool is_news;            /* no call: the change to `version` is to be told */
     uint64_t version;
 };
@@ -266,6 +267,30 @@ static void wait_drop(JobsWait *wait)
     wait_free(wait);
 }
 
+/* What the task asks is read: are these answers to it? A name is asked once in the life of a task,
+ * so what was read still holds when they are written. */
+static void wait_check(JobsWait *wait)
+{
+    QueueOp *op = &wait->ask.op;
+    Span problem = SPAN_NULL;
+    int r;
+
+    wait->is_checking = false;
+    if (op->r != 0 || op->n_jobs == 0) {
+        wait_fail_queue(wait, op->r);
+        return;
+    }
+    r = jobs_inputs_check(op->jobs[0].asks, op->inputs, &wait->arena, &problem);
+    if (r != 0) {
+        wait_fail(wait, CALL_ERROR_INTERNAL, SPAN("what the task asks cannot be read"));
+    } else if (problem.n > 0) {
+        wait_fail(wait, CALL_ERROR_INVALID_ARGUMENTS, problem);
+    } else {
+        arena_reset(&op->arena, 0);
+        wait_send(wait, QUEUE_ANSWER);
+    }
+}
+
 /* The queue has done it; the call waits. */
 static void wait_tell(JobsWait *wait)
 {
@@ -310,6 +335,8 @@ static void wait_told(JobsAsk *ask)
         wait_tell_news(wait, &op->jobs[0]);
     } else if (wait->call == NULL) {
         wait_drop(wait);
+    } else if (wait->is_checking) {
+        wait_check(wait);
     } else {
         wait_tell(wait);
     }
@@ -415,10 +442,10 @@ static void later_start(void *context, Call *call)
         wait_send(wait, QUEUE_LIST);
     } else if (call->verb == CALL_TASK_CANCEL) {
         wait_send(wait, QUEUE_CANCEL);
-    } else if (op->inputs.n > 0 &&
-               (call->verb == CALL_TASK_UPDATE || call->verb == CALL_TASK_RESULT)) {
-        wait_send(wait, QUEUE_ANSWER);
+    } else if (op->inputs.n > 0 && call->verb == CALL_TASK_RESULT) {
+        wait_send(wait, QUEUE_ANSWER); /* whoever asked has checked them */
     } else {
+        wait->is_checking = op->inputs.n > 0 && call->verb == CALL_TASK_UPDATE;
         wait_send(wait, QUEUE_GET);
     }
 }

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "call/record.h"
+#include "dialect/mcp/answer.h"
 #include "json/json.h"
 #include "json/writer.h"
 
@@ -316,6 +317,42 @@ int jobs_asks_read(Span json, Arena *arena, const CallAsk **ret, size_t *ret_n)
     *ret = asks;
     *ret_n = n;
     return 0;
+}
+
+/* 0, -ENOMEM; *ret_problem as in jobs_inputs_check. */
+static int check_input(const CallAsk *ask, JsonValue answer, Arena *arena, Span *ret_problem)
+{
+    McpProblem problem;
+    char text[sizeof(problem.text) + 256];
+    int r = mcp_answer_check(ask->kind, ask->schema, answer, &problem);
+
+    if (r != MCP_ANSWER_E_MALFORMED) {
+        return err_pass(r);
+    }
+    (void)snprintf(text, sizeof(text), "params.inputResponses[\"%.*s\"] is malformed: %s",
+                   (int)(ask->key.n < 128 ? ask->key.n : 128), ask->key.p, problem.text);
+    *ret_problem = arena_copy(arena, span_from_str(text));
+    return ret_problem->p == NULL ? err_raise(-ENOMEM) : 0;
+}
+
+int jobs_inputs_check(Span asks, Span inputs, Arena *arena, Span *ret_problem)
+{
+    const CallAsk *list = NULL;
+    JsonValue answers = JSON_VALUE_NULL;
+    JsonValue answer;
+    size_t n = 0;
+    int r = asks.n == 0 ? 0 : jobs_asks_read(asks, arena, &list, &n);
+
+    *ret_problem = SPAN_NULL;
+    if (r == 0) {
+        r = read_object(inputs, arena, &answers);
+    }
+    for (size_t i = 0; r == 0 && i < n && ret_problem->n == 0; i++) {
+        if (answers.node != NULL && json_get(answers, list[i].key, &answer)) {
+            r = check_input(&list[i], answer, arena, ret_problem);
+        }
+    }
+    return err_pass(r);
 }
 
 /* ---- how it stands ---- */

@@ -22,6 +22,7 @@
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/map.h"
+#include "dialect/mcp/answer.h"
 #include "dialect/mcp/jsonrpc.h"
 #include "dialect/mcp/render.h"
 #include "dialect/mcp/request.h"
@@ -276,19 +277,6 @@ void mcp_refuse_undeclared(McpServer *server, const McpInbound *in);
 void mcp_task_made(McpServer *server, const CallTask *task);
 
 /* server_answer.c */
-
-enum {
-    MCP_ANSWER_E_MALFORMED = 1,
-};
-
-/* What is wrong with an answer: "/content/name: expected string, got number". */
-typedef struct McpProblem {
-    char text[192];
-} McpProblem;
-
-/* Is it an answer to a question of that kind? schema: of a form, JSON; empty, or none that can be
- * compiled: the content may be any object. 0, MCP_ANSWER_E_MALFORMED with *problem set, -ENOMEM. */
-int mcp_answer_check(CallAskKind kind, Span schema, JsonValue answer, McpProblem *problem);
 
 /* The names of kinds, as the requestState has them. False if it is none. */
 Span mcp_ask_kind_name(CallAskKind kind);

@@ -198,6 +198,16 @@ static void a_tool_runs_as_a_task(void **state)
 
 static void a_task_asks(void **state)
 {
+    static const struct {
+        const char *answer;
+        const char *says;
+    } bad[] = {
+        {"{\"action\":\"accept\",\"content\":{\"name\":7}}",
+         "params.inputResponses[\"who\"] is malformed: /content/name: expected string"},
+        {"{\"action\":\"accept\"}", "/content: missing"},
+        {"{\"action\":\"perhaps\"}", "/action"},
+        {"{}", "/action: missing"},
+    };
     Fixture *f = *state;
     TwResult *answer;
     char params[192];
@@ -209,9 +219,19 @@ static void a_task_asks(void **state)
     assert_string_equal(tw_result_string(answer, "/result/inputRequests/who/method", ""),
                         "elicitation/create");
     tw_result_free(answer);
+    /* What is no answer to the form is refused, and the task asks on. */
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        (void)snprintf(params, sizeof(params), "\"taskId\":\"%s\",\"inputResponses\":{\"who\":%s}",
+                       f->id, bad[i].answer);
+        answer = ask(f, "tasks/update", params);
+        assert_int_equal(tw_result_int(answer, "/error/code", 0), -32602);
+        assert_non_null(strstr(tw_result_string(answer, "/error/message", ""), bad[i].says));
+        tw_result_free(answer);
+        tw_result_free(get_until(f, "input_required"));
+    }
     (void)snprintf(params, sizeof(params),
                    "\"taskId\":\"%s\",\"inputResponses\":{\"who\":{\"action\":\"accept\","
-                   "\"content\":{\"name\":\"Ann\"}}}",
+                   "\"content\":{\"name\":\"Ann\"}},\"nobody\":{}}",
                    f->id);
     tw_result_free(ask(f, "tasks/update", params));
     answer = get_until(f, "completed");

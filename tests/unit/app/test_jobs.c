@@ -188,9 +188,12 @@ static void a_task_asks_and_goes_on_with_the_answer(void **state)
     rig_ask(rig, &asked, CALL_TASK_GET, id, NULL);
     assert_int_equal(asked.status, CALL_TASK_INPUT_REQUIRED);
     rig_ask(rig, &asked, CALL_TASK_UPDATE, id, "{\"it\":{\"action\":\"accept\"}}");
+    assert_int_equal(asked.kind, CALL_RESULT_ERROR);
+    assert_int_equal(asked.error, CALL_ERROR_INVALID_ARGUMENTS);
+    rig_ask(rig, &asked, CALL_TASK_UPDATE, id, "{\"it\":{\"action\":\"accept\",\"content\":{}}}");
     assert_int_equal(asked.kind, CALL_RESULT_EMPTY);
     rig_ask(rig, &asked, CALL_TASK_RESULT, id, NULL);
-    assert_string_equal(asked.structured, "{\"it\":{\"action\":\"accept\"}}");
+    assert_string_equal(asked.structured, "{\"it\":{\"action\":\"accept\",\"content\":{}}}");
     assert_string_equal(asked.text,
                         "{\"type\":\"text\",\"text\":\"where \\\"we\\\" were\"}"); /* the state */
     /* Too late is no error. */
@@ -283,7 +286,7 @@ static void each_change_is_told_once_and_whole(void **state)
 
     rig_make(rig, "form", NULL, id);
     rig_run_until_news(rig, 1);
-    rig_ask(rig, &asked, CALL_TASK_UPDATE, id, "{\"it\":{}}");
+    rig_ask(rig, &asked, CALL_TASK_UPDATE, id, "{\"it\":{\"action\":\"decline\"}}");
     rig_run_until_news(rig, 3);
     for (size_t i = 0; i < TW_ARRAY_SIZE(form); i++) {
         assert_string_equal(rig->news[i], form[i]);

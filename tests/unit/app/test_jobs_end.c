@@ -94,11 +94,11 @@ static void a_question_waits_through_restarts(void **state)
     rig_ask(rig, &asked, CALL_TASK_GET, id, NULL);
     assert_int_equal(asked.status, CALL_TASK_INPUT_REQUIRED);
     assert_string_equal(asked.key, "it");
-    rig_ask(rig, &asked, CALL_TASK_UPDATE, id, "{\"it\":{\"n\":1}}");
+    rig_ask(rig, &asked, CALL_TASK_UPDATE, id, "{\"it\":{\"action\":\"cancel\"}}");
     rig_close(rig);
     rig_open(rig);
     rig_ask(rig, &asked, CALL_TASK_RESULT, id, NULL);
-    assert_string_equal(asked.structured, "{\"it\":{\"n\":1}}");
+    assert_string_equal(asked.structured, "{\"it\":{\"action\":\"cancel\"}}");
     assert_string_equal(asked.text, "{\"type\":\"text\",\"text\":\"where \\\"we\\\" were\"}");
 }
 
