@@ -114,6 +114,13 @@ static bool is_same_origin(const Origin *a, const Origin *b)
            text_equals_nocase(a->place.host, b->place.host);
 }
 
+/* An origin of the settings: people copy it from where a browser shows it, with a '/' at its end
+ * that no request has. */
+static Span origin_of_setting(Span s)
+{
+    return s.n > 0 && s.p[s.n - 1] == '/' ? span_make(s.p, s.n - 1) : s;
+}
+
 static bool is_origin(const McpHttpGuard *guard, Span value)
 {
     Origin origin;
@@ -128,9 +135,10 @@ static bool is_origin(const McpHttpGuard *guard, Span value)
         return false;
     }
     for (size_t i = 0; i < guard->n_origins; i++) {
-        if (text_equals_nocase(guard->origins[i], value) ||
-            (is_http && parse_origin(guard->origins[i], &known) &&
-             is_same_origin(&known, &origin))) {
+        Span allowed = origin_of_setting(guard->origins[i]);
+
+        if (text_equals_nocase(allowed, value) ||
+            (is_http && parse_origin(allowed, &known) && is_same_origin(&known, &origin))) {
             return true;
         }
     }
@@ -194,8 +202,9 @@ int mcp_http_guard_check_host(Span host, Diag *reterr_diag)
     return 0;
 }
 
-int mcp_http_guard_check_origin(Span origin, Diag *reterr_diag)
+int mcp_http_guard_check_origin(Span setting, Diag *reterr_diag)
 {
+    Span origin = origin_of_setting(setting);
     size_t at = find_authority(origin);
     Span rest = at < origin.n ? span_make(origin.p + at + 3, origin.n - at - 3) : SPAN_NULL;
     bool is_web = span_starts_with(origin, SPAN("http")) && at <= 5;
@@ -208,7 +217,7 @@ int mcp_http_guard_check_origin(Span origin, Diag *reterr_diag)
     }
     if (rest.n > 0 && memchr(rest.p, '/', rest.n) != NULL) {
         return diag_set(reterr_diag, MCP_HTTP_E_ORIGIN,
-                        "'%.*s' has a path: an origin ends with its host or port, without a '/'",
+                        "'%.*s' has a path: an origin ends with its host or port",
                         guard_shown(origin), origin.p);
     }
     if (at == 0 || rest.n == 0 ||

@@ -27,8 +27,8 @@ typedef struct McpHttpGuard {
     /* "host", with any port, or "host:port"; IPv6 in brackets. */
     const Span *hosts;
     size_t n_hosts;
-    /* "https://example.org"; compared without case, and :80 and :443 may be left out. Other schemes
-     * than these two compare as they are. */
+    /* "https://example.org"; compared without case, and :80 and :443 may be left out, or a '/' be
+     * at the end. Other schemes than these two compare as they are. */
     const Span *origins;
     size_t n_origins;
     /* "192.0.2.7", "[2001:db8::7]": one more, with any port: the address that this very request
@@ -41,7 +41,7 @@ typedef struct McpHttpGuard {
 /* Can a request ever have that Host, or that Origin? What cannot be is a mistake in the settings;
  * the Diag says which. 0, MCP_HTTP_E_HOST; 0, MCP_HTTP_E_ORIGIN. */
 int mcp_http_guard_check_host(Span host, Diag *reterr_diag);
-int mcp_http_guard_check_origin(Span origin, Diag *reterr_diag);
+int mcp_http_guard_check_origin(Span setting, Diag *reterr_diag);
 
 /* 0, MCP_HTTP_E_HOST, MCP_HTTP_E_ORIGIN; of both the first. */
 int mcp_http_guard(const McpHttpGuard *guard, const Http1Head *head);

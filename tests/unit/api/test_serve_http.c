@@ -245,14 +245,14 @@ static void a_token_that_protects_nothing_is_refused(void **state)
 static void names_that_nobody_can_have_are_refused(void **state)
 {
     const char *const hosts[] = {"good.example", "http://hub.example", NULL};
-    const char *const origins[] = {"https://page.example/", NULL};
+    const char *const origins[] = {"https://page.example/", "https://page.example/a", NULL};
 
     (void)state;
     (void)alarm(60);
     refused((TwHttpOptions){.allowed_hosts = hosts}, "127.0.0.1:0", TW_ERROR_ARGUMENT,
             "TwHttpOptions.allowed_hosts: 'http://hub.example' is a URL");
     refused((TwHttpOptions){.allowed_origins = origins}, "127.0.0.1:0", TW_ERROR_ARGUMENT,
-            "TwHttpOptions.allowed_origins: 'https://page.example/' has a path");
+            "TwHttpOptions.allowed_origins: 'https://page.example/a' has a path");
     (void)alarm(0);
 }
 

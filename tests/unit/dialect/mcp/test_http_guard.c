@@ -151,19 +151,26 @@ static void what_no_request_can_have_is_no_host_and_no_origin(void **state)
                                             "hub example",
                                             "h\xc3\xbc\x62.example",
                                             "[::1"};
-    static const char *const good_origins[] = {"https://page.example", "http://page.example:8080",
-                                               "HTTPS://Page.example", "vscode-webview://abc",
-                                               "https://[2001:db8::7]"};
+    static const char *const good_origins[] = {"https://page.example",
+                                               "http://page.example:8080",
+                                               "HTTPS://Page.example",
+                                               "vscode-webview://abc",
+                                               "https://[2001:db8::7]",
+                                               "https://page.example/",
+                                               "app://x/"};
     static const char *const bad_origins[] = {"*",
                                               "null",
                                               "",
                                               "page.example",
                                               "https://",
-                                              "https://page.example/",
+                                              "https:///",
+                                              "*/",
+                                              "null/",
+                                              "https://page.example//",
                                               "https://*.example",
                                               "http://page.example/app",
                                               "https://page.example:x",
-                                              "app://x/",
+                                              "app://x/y",
                                               "://x"};
 
     (void)state;
@@ -185,6 +192,22 @@ static void what_no_request_can_have_is_no_host_and_no_origin(void **state)
             fail_msg("origin %s", bad_origins[i]);
         }
     }
+}
+
+/* As a browser shows it; what it sends has none. */
+static void an_origin_of_the_settings_may_end_with_a_slash(void **state)
+{
+    static const Span copied[] = {SPAN_INIT("https://page.example/"), SPAN_INIT("app://x/")};
+    static const McpHttpGuard guard = {.origins = copied, .n_origins = 2};
+
+    (void)state;
+    assert_int_equal(guard_says(&guard, "localhost", "Origin: https://page.example\r\n"), 0);
+    assert_int_equal(guard_says(&guard, "localhost", "Origin: https://PAGE.example:443\r\n"), 0);
+    assert_int_equal(guard_says(&guard, "localhost", "Origin: app://x\r\n"), 0);
+    assert_int_equal(guard_says(&guard, "localhost", "Origin: https://page.example/\r\n"),
+                     MCP_HTTP_E_ORIGIN);
+    assert_int_equal(guard_says(&guard, "localhost", "Origin: http://page.example\r\n"),
+                     MCP_HTTP_E_ORIGIN);
 }
 
 static void the_address_that_was_reached_is_a_host(void **state)
@@ -453,6 +476,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_host_is_loopback_or_configured),
         cmocka_unit_test(what_no_request_can_have_is_no_host_and_no_origin),
+        cmocka_unit_test(an_origin_of_the_settings_may_end_with_a_slash),
         cmocka_unit_test(the_address_that_was_reached_is_a_host),
         cmocka_unit_test(a_host_with_a_user_is_refused),
         cmocka_unit_test(an_absolute_target_names_the_host),
