@@ -159,6 +159,25 @@ int up_make_door(Up *up, const Config *config, UpDoor **ret, Diag *reterr_diag)
     return r > 0 ? UP_E_CONFIG : err_pass(r);
 }
 
+/* ---- the state folder ---- */
+
+int up_take_state(const Up *up, const Config *config, PrivateFile *ret, Diag *reterr_diag)
+{
+    Diag diag = DIAG_NULL;
+    int r = hub_lock_take(ret, config->state, &diag);
+
+    if (r == HUB_LOCK_E_PLACE) {
+        logsink_write(up->options->log, LOGSINK_LEVEL_WARN, "state",
+                      "a second hub would not notice that this one has the state folder: %s",
+                      diag.message);
+        return 0;
+    }
+    if (r == HUB_LOCK_E_LIVE && reterr_diag != NULL) {
+        *reterr_diag = diag;
+    }
+    return r > 0 ? UP_E_PLACE : err_pass(r);
+}
+
 /* ---- fronts ---- */
 
 static void up_on_front_closed(void *context, UpFront *front)
@@ -438,7 +457,10 @@ static int up_start(Up *up, Diag *reterr_diag)
     }
     /* Before anything that two hubs of one state folder would both want: the second ends here, and
      * knows the number of the first. Who connects meanwhile waits for the loop. */
-    r = up_make_front(up, &up->config, &up->front, reterr_diag);
+    r = up_take_state(up, &up->config, &up->lock, reterr_diag);
+    if (r == 0) {
+        r = up_make_front(up, &up->config, &up->front, reterr_diag);
+    }
     if (r != 0) {
         return r;
     }
@@ -500,7 +522,11 @@ static int up_serve(Up *up, Diag *reterr_diag)
 
 int up_run(const UpOptions *options, Diag *reterr_diag)
 {
-    Up up = {.options = options, .config = CONFIG_NULL, .sources = SOURCES_NULL};
+    Up up = {.options = options,
+             .config = CONFIG_NULL,
+             .sources = SOURCES_NULL,
+             .lock = PRIVATE_FILE_NULL,
+             .other_lock = PRIVATE_FILE_NULL};
     int r;
 
     io_ignore_sigpipe();
@@ -529,6 +555,8 @@ int up_run(const UpOptions *options, Diag *reterr_diag)
     up.audit = audit_free(up.audit);
     up.hub = hub_free(up.hub);
     up.notify = io_notify_free(up.notify);
+    private_file_remove(&up.other_lock);
+    private_file_remove(&up.lock);
     config_deinit(&up.config);
     return r;
 }

@@ -4,6 +4,7 @@
 #include "app/audit.h"
 #include "app/end_signals.h"
 #include "app/hub.h"
+#include "app/hub_lock.h"
 #include "app/pages.h"
 #include "app/sources.h"
 #include "app/up.h"
@@ -54,6 +55,8 @@ typedef struct Up {
     UpFront *front;                  /* NULL: fronts cannot reach it */
     UpFront *leaving_front;          /* of another state folder, or at the end */
     UpQueue *queue;                  /* NULL: there is none */
+    PrivateFile lock;                /* of the state folder of the start, where the queue is; */
+    PrivateFile other_lock;          /* of another one that a reload has brought */
     IoNotify *notify;
     IoSignal *signals[END_SIGNALS_N];
     IoTimer *end; /* when END_COMMANDS_MS are over */
@@ -74,6 +77,10 @@ int up_make_door(Up *up, const Config *config, UpDoor **ret, Diag *reterr_diag);
 
 /* It lets nobody in any more, and is freed when its calls are over. May be NULL. */
 void up_leave_door(Up *up, UpDoor *door);
+
+/* Has no second hub serve that state folder. Gives *ret, PRIVATE_FILE_NULL if it is ours already,
+ * or cannot be; the log says that. 0, a negative errno, UP_E_PLACE: another hub has it. */
+int up_take_state(const Up *up, const Config *config, PrivateFile *ret, Diag *reterr_diag);
 
 /* The socket for fronts; *ret NULL: there can be none, and the log says so. 0, a negative errno,
  * UP_E_PLACE: another hub has it. */

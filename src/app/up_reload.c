@@ -152,20 +152,27 @@ static void change_commit(Up *up, UpChange *change)
 /* ---- fronts ---- */
 
 /* A hub that serves another state folder is found elsewhere. */
-static int front_prepare(Up *up, const Config *next, UpFront **ret, Diag *reterr_diag)
+static int front_prepare(Up *up, const Config *next, UpFront **ret, PrivateFile *ret_lock,
+                         Diag *reterr_diag)
 {
     const char *was = up->config.state;
     const char *is = next->state;
+    int r;
 
     if (was == is || (was != NULL && is != NULL && strcmp(was, is) == 0)) {
         *ret = NULL;
         return 0;
     }
-    return up_make_front(up, next, ret, reterr_diag);
+    r = up_take_state(up, next, ret_lock, reterr_diag);
+    return r != 0 ? r : up_make_front(up, next, ret, reterr_diag);
 }
 
-static void front_commit(Up *up, const Config *next, UpFront *front)
+static void front_commit(Up *up, const Config *next, UpFront *front, const PrivateFile *lock)
 {
+    if (front != NULL || lock->path != NULL) {
+        private_file_remove(&up->other_lock);
+        up->other_lock = *lock;
+    }
     if (front != NULL) {
         up_leave_front(up, up->front);
         up->front = front;
@@ -206,11 +213,12 @@ static int reload_to(Up *up, Config *next, bool pipe_can_wait, Diag *reterr_diag
 {
     UpChange change = {.next = NULL};
     UpFront *front = NULL;
+    PrivateFile lock = PRIVATE_FILE_NULL;
     bool could_wait = up->sources.with.pipe_can_wait;
     int r = up_watch_files(up, next);
 
     r = r != 0 ? err_pass(r) : change_prepare(up, next, &change, reterr_diag);
-    r = r != 0 ? r : front_prepare(up, next, &front, reterr_diag);
+    r = r != 0 ? r : front_prepare(up, next, &front, &lock, reterr_diag);
     if (r == 0) {
         up->sources.with.pipe_can_wait = pipe_can_wait;
         r = up_source_result(sources_reload(&up->sources, &up->config, next, reterr_diag));
@@ -219,10 +227,11 @@ static int reload_to(Up *up, Config *next, bool pipe_can_wait, Diag *reterr_diag
         up->sources.with.pipe_can_wait = could_wait;
         (void)up_door_free(change.next);
         (void)up_front_free(front);
+        private_file_remove(&lock);
         return r;
     }
     change_commit(up, &change);
-    front_commit(up, next, front);
+    front_commit(up, next, front, &lock);
     record_change(up, next);
     if (up_queue_differs(up->queue, next)) {
         logsink_write(up->options->log, LOGSINK_LEVEL_WARN, "reload",

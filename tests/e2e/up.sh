@@ -265,6 +265,11 @@ status=0
 is 'a second hub of the same state folder' 1 $status
 has 'is told of the first' 'a hub for this state folder runs already' "$(cat err)"
 has 'by its number' "$first" "$(cat err)"
+mkdir -m 700 other_runtime
+status=0
+XDG_RUNTIME_DIR=$work/other_runtime "$toolwire" up --http off --pipe "$work/other_pipe" --queue off >out 2>err || status=$?
+is 'a second hub with a runtime folder of its own' 1 $status
+has 'is told of the first, too' "a hub for this state folder runs already (see --state): process $first holds" "$(cat err)"
 start four --state "$work/state4" --http 127.0.0.1:0
 has 'a pipe that is taken is left out' '"pipe":null' "$line"
 said four 'going on without add-ins' || is 'and that is said' said "$(cat four.log)"
