@@ -17,15 +17,77 @@ typedef struct ShortDigits {
 /* The digits of a whole number below 2^53. */
 static void short_from_whole(ShortDigits *s, uint64_t whole)
 {
-    char text[24];
-    int n = snprintf(text, sizeof(text), "%llu", (unsigned long long)whole);
+    char text[sizeof(s->digits)];
+    size_t first = sizeof(text);
+    int n;
 
+    do {
+        text[--first] = (char)('0' + whole % 10);
+        whole /= 10;
+    } while (whole > 0);
+    n = (int)(sizeof(text) - first);
     s->point = n;
-    while (n > 1 && text[n - 1] == '0') {
+    while (n > 1 && text[first + (size_t)n - 1] == '0') {
         n--;
     }
-    memcpy(s->digits, text, (size_t)n);
+    memcpy(s->digits, text + first, (size_t)n);
     s->n = n;
+}
+
+/* One digit of the fraction after the other, until no other double is as near (Steele and White,
+ * "How to print floating-point numbers accurately"). In units of half of the distance to the next
+ * double the value is a whole number, and 64 bits hold ten times its fraction if it lies from 2^-7
+ * to 2^52. There the digits before the point are exact: every whole number is a double itself, so
+ * that none but the value's own is near enough. Powers of two have two distances: not here. */
+static bool short_by_fraction(ShortDigits *s, double value)
+{
+    uint64_t bits;
+    uint64_t one;  /* in those units */
+    uint64_t rest; /* of the value, what is not written yet */
+    uint64_t half = 1;
+    uint64_t digit;
+    bool is_even;
+    bool is_low = false;
+    bool is_high = false;
+    int shift;
+
+    memcpy(&bits, &value, sizeof(bits));
+    shift = 1075 - (int)(bits >> 52);
+    bits &= ((uint64_t)1 << 52) - 1;
+    if (shift < 1 || shift > 59 || bits == 0) {
+        return false;
+    }
+    is_even = (bits & 1) == 0; /* halfway numbers are read as this one */
+    bits |= (uint64_t)1 << 52;
+    one = (uint64_t)1 << (shift + 1);
+    rest = (bits << 1) & (one - 1);
+    if (rest == 0) {
+        return false;
+    }
+    s->n = 0;
+    s->point = 0;
+    if (bits >> shift != 0) {
+        short_from_whole(s, bits >> shift);
+        memset(s->digits + s->n, '0', (size_t)(s->point - s->n));
+        s->n = s->point;
+    }
+    while (!is_low && !is_high) {
+        rest *= 10;
+        half *= 10;
+        digit = rest >> (shift + 1);
+        rest &= one - 1;
+        is_low = is_even ? rest <= half : rest < half;
+        is_high = is_even ? rest + half >= one : rest + half > one;
+        if (digit == 0 && s->n == 0) {
+            s->point--;
+            continue;
+        }
+        s->digits[s->n++] = (char)('0' + digit);
+    }
+    if (is_high && (!is_low || rest > one / 2 || (rest == one / 2 && digit % 2 == 1))) {
+        s->digits[s->n - 1]++;
+    }
+    return true;
 }
 
 /* Numbers that people write have few decimals: the smallest k for which value × 10^k is whole and
@@ -169,7 +231,7 @@ size_t json_format_double(double value, char out[JSON_DOUBLE_SIZE])
         out[n++] = '-';
         value = -value;
     }
-    if (!short_by_scaling(&s, value)) {
+    if (!short_by_fraction(&s, value) && !short_by_scaling(&s, value)) {
         short_by_trying(&s, value);
     }
     n += short_layout(&s, out + n);

@@ -194,6 +194,28 @@ static void numbers_that_people_write_come_back(void **state)
     }
 }
 
+/* Averages, logarithms, quotients: of the shortest the nearest, digit by digit. */
+static void fractions_have_the_digits_nearest_to_them(void **state)
+{
+    uint64_t random = 23;
+
+    (void)state;
+    for (int i = 0; i < 50000; i++) {
+        uint64_t exponent = 1015 + next_random(&random) % 62; /* 2^-8 to 2^53 */
+        double value = double_of((next_random(&random) >> 12) | exponent << 52);
+        char text[JSON_DOUBLE_SIZE];
+        char nearest[64];
+        const char *point;
+
+        require_shortest(value);
+        (void)json_format_double(value, text);
+        point = strchr(text, '.');
+        (void)snprintf(nearest, sizeof(nearest), "%.*f", point != NULL ? (int)strlen(point + 1) : 0,
+                       value);
+        assert_string_equal(text, nearest);
+    }
+}
+
 static void every_power_of_two_and_its_neighbours_come_back(void **state)
 {
     (void)state;
@@ -257,6 +279,7 @@ int main(void)
         cmocka_unit_test(layout_is_that_of_javascript),
         cmocka_unit_test(random_bits_come_back_from_the_shortest_text),
         cmocka_unit_test(numbers_that_people_write_come_back),
+        cmocka_unit_test(fractions_have_the_digits_nearest_to_them),
         cmocka_unit_test(every_power_of_two_and_its_neighbours_come_back),
         cmocka_unit_test(every_power_of_ten_is_one_digit),
         cmocka_unit_test(the_locale_plays_no_part),
