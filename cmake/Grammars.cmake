@@ -4,7 +4,8 @@
 # that another compiler or another lock file makes another one.
 set(grammars_inputs)
 set(hashes)
-foreach(input package-lock.json CMakeLists.txt faster.cmake faster_lexer.h scanner_memory.h include/tree_sitter/changes.h)
+foreach(input package-lock.json CMakeLists.txt faster.cmake faster_text.cmake faster_tree.cmake faster_lexer.h faster_state.h
+        scanner_memory.h include/tree_sitter/changes.h include/tree_sitter/table_cache.h)
     list(APPEND grammars_inputs ${PROJECT_SOURCE_DIR}/grammars/${input})
     file(SHA256 ${PROJECT_SOURCE_DIR}/grammars/${input} hash)
     list(APPEND hashes ${hash})

@@ -16,6 +16,22 @@ function(tw_replace file old new)
     file(WRITE ${faster}/${file} "${text}")
 endfunction()
 
+# A whole function, from its first line on; its text must have that sum.
+function(tw_replace_function file first sum new)
+    file(READ ${faster}/${file} text)
+    string(FIND "${text}" "\n${first}" start)
+    string(SUBSTRING "${text}" ${start} -1 old)
+    string(FIND "${old}" "\n}\n" end)
+    math(EXPR end "${end} + 3")
+    string(SUBSTRING "${old}" 0 ${end} old)
+    string(SHA256 found "${old}")
+    string(SUBSTRING ${found} 0 16 found)
+    if(NOT found STREQUAL sum)
+        message(FATAL_ERROR "tree-sitter's ${file} is not the one that faster.cmake changes: ${first} (${found})")
+    endif()
+    tw_replace(${file} "${old}" "\n${new}")
+endfunction()
+
 # A tree belongs to one thread here: its counters need no atomic steps.
 tw_replace(atomic.h "return __atomic_add_fetch(p, 1U, __ATOMIC_SEQ_CST);" "return ++*p;")
 tw_replace(atomic.h "return __atomic_sub_fetch(p, 1U, __ATOMIC_SEQ_CST);" "return --*p;")
@@ -109,33 +125,99 @@ StackSliceArray ts_stack_pop_count(Stack *self, StackVersion version, uint32_t c
   if (stack__pop_line(self, version, count)) return self->slices;
 ]])
 
-# The next character in the same line, both of them ASCII.
-tw_replace(lexer.c
-[[  if (!self->chunk) return;
+# The only version of the stack, and one way down whose nodes nobody else holds: the trees are moved out of them. Else
+# each would be taken once more, a second version made, and the first released.
+tw_replace(stack.h
+[[// Remove an error at the top]]
+[[// Take the given number of entries off the only version of the stack, if there is
+// one, and one way down that is its own. The caller owns the trees.
+bool ts_stack_take_line(Stack *self, uint32_t count, SubtreeArray *result);
 
-  if (skip) {
-]]
-[[  if (!self->chunk) return;
+// Remove an error at the top]])
+tw_replace(stack.c
+[[forceinline StackAction pop_pending_callback(]]
+[[bool ts_stack_take_line(Stack *self, uint32_t count, SubtreeArray *result) {
+  if (self->heads.size != 1) return false;
+  StackNode *node = self->heads.contents[0].node;
+  uint32_t left = count;
+  uint32_t n = 0;
 
-  uint32_t next = self->current_position.bytes + 1;
-  if (
-    self->lookahead_size == 1 &&
-    self->data.lookahead != '\n' &&
-    next - self->chunk_start < self->chunk_size &&
-    (uint8_t)self->chunk[next - self->chunk_start] < 0x80 &&
-    self->input.encoding == TSInputEncodingUTF8 &&
-    next < self->included_ranges[self->current_included_range_index].end_byte &&
-    !self->logger.log
-  ) {
-    self->current_position.bytes = next;
-    self->current_position.extent.column++;
-    ts_lexer__increment_column_data(self);
-    if (skip) self->token_start_position = self->current_position;
-    self->data.lookahead = (uint8_t)self->chunk[next - self->chunk_start];
-    return;
+  while (left > 0) {
+    if (node->link_count != 1 || node->ref_count != 1) return false;
+    Subtree subtree = node->links[0].subtree;
+    if (subtree.ptr) {
+      n++;
+      if (!ts_subtree_extra(subtree)) left--;
+    } else {
+      left--;
+    }
+    node = node->links[0].node;
   }
 
-  if (skip) {
+  SubtreeArray subtrees = array_new();
+  array_reserve(&subtrees, (uint32_t)(ts_subtree_alloc_size(n) / sizeof(Subtree)));
+  subtrees.size = n;
+  StackNode *taken = self->heads.contents[0].node;
+  self->heads.contents[0].node = node;
+  while (taken != node) {
+    StackNode *next = taken->links[0].node;
+    if (taken->links[0].subtree.ptr) subtrees.contents[--n] = taken->links[0].subtree;
+    if (self->node_pool.size < MAX_NODE_POOL_SIZE) {
+      array_push(&self->node_pool, taken);
+    } else {
+      ts_free(taken);
+    }
+    taken = next;
+  }
+  *result = subtrees;
+  return true;
+}
+
+forceinline StackAction pop_pending_callback(]])
+tw_replace(parser.c
+[[static StackVersion ts_parser__reduce(
+]]
+[[// What ts_parser__reduce comes to if this is the only action for the only version; false: it is not.
+static bool ts_parser__reduce_line(
+  TSParser *self,
+  TSSymbol symbol,
+  uint32_t count,
+  int dynamic_precedence,
+  uint16_t production_id,
+  bool end_of_non_terminal_extra
+) {
+  SubtreeArray children;
+  if (!ts_stack_take_line(self->stack, count, &children)) return false;
+  ts_subtree_array_remove_trailing_extras(&children, &self->trailing_extras);
+  MutableSubtree parent = ts_subtree_new_node(symbol, &children, production_id, self->language);
+  TSStateId state = ts_stack_state(self->stack, 0);
+  TSStateId next_state = ts_language_next_state(self->language, state, symbol);
+  if (end_of_non_terminal_extra && next_state == state) parent.ptr->extra = true;
+  parent.ptr->parse_state = state;
+  parent.ptr->dynamic_precedence += dynamic_precedence;
+  ts_stack_push(self->stack, 0, ts_subtree_from_mut(parent), false, next_state);
+  for (uint32_t j = 0; j < self->trailing_extras.size; j++) {
+    ts_stack_push(self->stack, 0, self->trailing_extras.contents[j], false, next_state);
+  }
+  return true;
+}
+
+static StackVersion ts_parser__reduce(
+]])
+tw_replace(parser.c
+[[          StackVersion reduction_version = ts_parser__reduce(
+            self, version, action.reduce.symbol, action.reduce.child_count,
+]]
+[[          if (!is_fragile && ts_parser__reduce_line(
+            self, action.reduce.symbol, action.reduce.child_count,
+            action.reduce.dynamic_precedence, action.reduce.production_id,
+            end_of_non_terminal_extra
+          )) {
+            last_reduction_version = version;
+            break;
+          }
+          StackVersion reduction_version = ts_parser__reduce(
+            self, version, action.reduce.symbol, action.reduce.child_count,
 ]])
 
 # Most states have their actions in a list, in which the same few are looked for again and again. Where a thread's
@@ -213,19 +295,40 @@ static inline uint16_t ts_language_lookup(
 }
 ]])
 
+# include/tree_sitter/table_cache.h: what one text has found serves the next.
+tw_replace(parser.c
+[[TSTree *ts_parser_parse_with_options(
+]]
+[[#include <tree_sitter/table_cache.h>
+
+#ifndef _WIN32
+_Static_assert(sizeof(TableCacheSlot) << TABLE_CACHE_BITS == TW_TABLE_CACHE_BYTES, "table_cache.h");
+static _Thread_local TableCacheSlot *ts_given_cache;
+#endif
+
+void tw_parser_use_table_cache(void *memory) {
+#ifndef _WIN32
+  ts_given_cache = memory;
+#else
+  (void)memory;
+#endif
+}
+
+TSTree *ts_parser_parse_with_options(
+]])
 tw_replace(parser.c
 [[  TSTree *result = ts_parser_parse(self, old_tree, input);
   // Reset parser options before further parse calls.
 ]]
 [[#ifndef _WIN32
   TableCacheSlot *outer = ts_language_cache; // of a parser in whose progress callback we are
-  TableCacheSlot *cache = ts_calloc(1u << TABLE_CACHE_BITS, sizeof(TableCacheSlot));
-  ts_language_cache = cache;
+  TableCacheSlot *own = ts_given_cache ? NULL : ts_calloc(1u << TABLE_CACHE_BITS, sizeof(TableCacheSlot));
+  ts_language_cache = own ? own : ts_given_cache;
 #endif
   TSTree *result = ts_parser_parse(self, old_tree, input);
 #ifndef _WIN32
   ts_language_cache = outer;
-  ts_free(cache);
+  ts_free(own);
 #endif
   // Reset parser options before further parse calls.
 ]])
@@ -242,26 +345,6 @@ tw_replace(parser.c
 tw_replace(parser.c
 "static bool ts_parser__check_progress(TSParser *self, Subtree *lookahead, const uint32_t *position, unsigned operations) {"
 "static inline bool ts_parser__check_progress(TSParser *self, Subtree *lookahead, const uint32_t *position, unsigned operations) {")
-
-# A cursor goes from child to child by two functions that were called through a pointer; and nobody here asks it for the
-# number of a descendant, which costs a look at each child.
-tw_replace(tree_cursor.c
-"static inline bool ts_tree_cursor_child_iterator_next("
-"static inline __attribute__((always_inline)) bool ts_tree_cursor_child_iterator_next(")
-tw_replace(tree_cursor.c
-[[
-TreeCursorStep ts_tree_cursor_goto_sibling_internal(
-]]
-[[
-static inline __attribute__((always_inline)) TreeCursorStep ts_tree_cursor_goto_sibling_internal(
-]])
-tw_replace(tree_cursor.c
-[[  self->descendant_index += ts_subtree_visible_descendant_count(*child);
-  if (*visible) {
-    self->descendant_index += 1;
-  }
-
-]] "")
 
 # include/tree_sitter/changes.h: what ts_tree_edit does for one place, for all that differ in two texts of the same length,
 # in one pass and without copies: the flag is looked at by nobody but a parser that is given the tree. What has errors
@@ -322,3 +405,6 @@ bool tw_tree_mark_changes(
 }
 
 TSTree *ts_tree_copy(]])
+
+include(${CMAKE_CURRENT_SOURCE_DIR}/faster_text.cmake)
+include(${CMAKE_CURRENT_SOURCE_DIR}/faster_tree.cmake)

@@ -7,6 +7,29 @@
 
 #include "tree_sitter/parser.h"
 
+#include "faster_state.h"
+
+/* As the generator's header has them, but for the two calls. */
+#undef START_LEXER
+#define START_LEXER()                                                                              \
+    bool result = false;                                                                           \
+    bool skip = false;                                                                             \
+    UNUSED                                                                                         \
+    bool eof = false;                                                                              \
+    int32_t lookahead;                                                                             \
+    goto start;                                                                                    \
+    next_state:                                                                                    \
+    tw_lexer_advance(lexer, skip);                                                                 \
+    start:                                                                                         \
+    skip = false;                                                                                  \
+    lookahead = lexer->lookahead;
+
+#undef ACCEPT_TOKEN
+#define ACCEPT_TOKEN(symbol_value)                                                                 \
+    result = true;                                                                                 \
+    lexer->result_symbol = symbol_value;                                                           \
+    tw_lexer_mark_end(lexer);
+
 /* Of hundreds of ranges the first few are ASCII, as nearly all characters are. */
 static inline bool tw_set_contains(const TSCharacterRange *ranges, uint32_t len, int32_t lookahead)
 {

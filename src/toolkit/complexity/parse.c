@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <tree_sitter/changes.h>
+#include <tree_sitter/table_cache.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -93,6 +94,21 @@ static size_t parse_reserve_for(size_t n)
            (n > PARSE_SHORT_BYTES ? n - PARSE_SHORT_BYTES : 0) * PARSE_RESERVE_BYTES_PER_BYTE;
 }
 
+/* What the last text found in the tables of the language is mostly what this one will look for.
+ * NULL: there is no memory, and it looks by itself. */
+static void *parse_tables(ComplexityParser *parser, const ComplexityLanguage *language)
+{
+    if (parser->tables == NULL) {
+        parser->tables = mem_alloc(TW_TABLE_CACHE_BYTES);
+        parser->tables_of = NULL;
+    }
+    if (parser->tables != NULL && parser->tables_of != language) {
+        memset(parser->tables, 0, TW_TABLE_CACHE_BYTES);
+        parser->tables_of = language;
+    }
+    return parser->tables;
+}
+
 static void parse_call(Parse *parse, const Parse *old)
 {
     TSInput input = {.payload = parse, .read = parse_feed, .encoding = TSInputEncodingUTF8};
@@ -107,8 +123,10 @@ static void parse_call(Parse *parse, const Parse *old)
                                      stop.is_asked, stop.context)) {
         parse->outcome = COMPLEXITY_E_CANCELLED;
     } else {
+        tw_parser_use_table_cache(parse_tables(parse->owner, parse->language));
         parse->tree = ts_parser_parse_with_options(parse->parser, old != NULL ? old->tree : NULL,
                                                    input, parse_options);
+        tw_parser_use_table_cache(NULL);
     }
 }
 
@@ -372,4 +390,5 @@ void complexity_parser_deinit(ComplexityParser *parser)
         parser->seen[i] = mem_free(parser->seen[i]);
     }
     parser->changes = mem_free(parser->changes);
+    parser->tables = mem_free(parser->tables);
 }

@@ -22,6 +22,8 @@ typedef struct ComplexityParser {
     size_t cap_seen[2];
     uint32_t *changes; /* where these differ */
     size_t cap_changes;
+    void *tables; /* tree_sitter/table_cache.h; of that language */
+    const ComplexityLanguage *tables_of;
     uint64_t parse_ns; /* spent by tree-sitter */
 } ComplexityParser;
 

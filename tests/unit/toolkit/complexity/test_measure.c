@@ -147,6 +147,41 @@ static void meter_serves_many_files(void **state)
     rig_close(&rig);
 }
 
+/* What a parser found in the tables of one language is nothing in those of another. */
+static void languages_may_take_turns(void **state)
+{
+    static const struct {
+        const char *language;
+        const char *text;
+    } files[] = {
+        {"python", "def f(a):\n    return [x for x in a if x and not a] or 1\n"},
+        {"c", "int f(int a) { for (;;) { if (a && !a) { return 1; } } return a ? 2 : 3; }\n"},
+        {"javascript", "function f(a) { return a?.b ?? (() => a ? 1 : 2); }\n"},
+        {"python", "def f(a):\n    while a:\n        f(a) if a else 1\n"},
+    };
+    Rig turns;
+
+    (void)state;
+    rig_open(&turns);
+    for (size_t i = 0; i < 40; i++) {
+        size_t k = i % 4;
+        Rig alone;
+
+        rig_open(&alone);
+        rig_measure(&alone, files[k].language, files[k].text);
+        rig_measure(&turns, files[k].language, files[k].text);
+        assert_int_equal(turns.file.n_errors, 0);
+        assert_int_equal(turns.file.n_functions, alone.file.n_functions);
+        for (size_t f = 0; f < alone.file.n_functions; f++) {
+            assert_int_equal(turns.file.functions[f].cyclomatic,
+                             alone.file.functions[f].cyclomatic);
+            assert_int_equal(turns.file.functions[f].tokens, alone.file.functions[f].tokens);
+        }
+        rig_close(&alone);
+    }
+    rig_close(&turns);
+}
+
 static void increments_are_listed_only_if_asked_for(void **state)
 {
     static const ComplexityOptions options = {.increments = false};
@@ -264,6 +299,7 @@ int main(void)
         cmocka_unit_test(functions_come_in_order_with_their_true_lines),
         cmocka_unit_test(what_does_not_parse_is_told),
         cmocka_unit_test(meter_serves_many_files),
+        cmocka_unit_test(languages_may_take_turns),
         cmocka_unit_test(increments_are_listed_only_if_asked_for),
         cmocka_unit_test(halstead_of_nothing_is_nothing),
         cmocka_unit_test(measuring_survives_want_of_memory),
