@@ -2,9 +2,8 @@
  *
  * A job is one blocking call on a work thread: it walks a folder, measures its files on all cores,
  * runs git, and gives a report. Whoever waits for it may look at its counts, and raise its flag to
- * stop it: that is seen within 50 ms, but giving the memory of a large tree back takes longer (a
- * second for a gigabyte). Nothing of a loop is touched. Thread: any, one job at a time on each
- * AnalysisWatch.
+ * stop it: it ends within 50 ms. Nothing of a loop is touched. Thread: any, one job at a time on
+ * each AnalysisWatch.
  */
 #pragma once
 

@@ -4,10 +4,10 @@
  *
  * A call is a job on a thread of its own (providers/analysis.h). Two of them run at once, the
  * others wait in order; progress is told every 200 ms, which moves the deadline. A call that is
- * taken back ends its job within 50 ms (and the time to give a large tree back). The tools read any
- * folder that this process may read, and write nothing but their caches in the state folder.
- * Nothing of the analyser is touched before the first call. Errors are the provider's own
- * (CALL_ERROR_OWN), with the numbers below, or arguments that cannot be. Thread: loop.
+ * taken back ends its job within 50 ms. The tools read any folder that this process may read, and
+ * write nothing but their caches in the state folder. Nothing of the analyser is touched before the
+ * first call. Errors are the provider's own (CALL_ERROR_OWN), with the numbers below, or arguments
+ * that cannot be. Thread: loop.
  */
 #pragma once
 

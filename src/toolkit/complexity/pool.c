@@ -12,12 +12,24 @@
 /* So long that a chunk is rarely asked for, so short that small files cost little. */
 #define POOL_CHUNK_BYTES ((size_t)1024 * 1024)
 
+/* A pool that holds so much may become much larger. Its further chunks are parts of longer blocks:
+ * these are the system's own, in huge pages where it has them (base/alloc.c), so that a gigabyte is
+ * given back in milliseconds to whoever has given up and waits for that. */
+#define POOL_SLABS_FROM  ((size_t)16 * 1024 * 1024)
+#define POOL_SLAB_CHUNKS ((size_t)32)
+
 #define POOL_ALIGN ((size_t)16)
 
 struct PoolChunk {
     PoolChunk *next;
-    size_t n; /* of all, this head included */
+    size_t n; /* of all, this head included; 0 in a slab, whose chunks all have the same length */
     /* Blocks follow; each begins with its PoolHead, and what its user sees is aligned. */
+};
+
+struct PoolSlab {
+    PoolSlab *next;
+    size_t n_used;
+    /* Its chunks follow. */
 };
 
 /* In front of each block: how many bytes its user may have, a multiple of 8. */
@@ -38,6 +50,7 @@ struct PoolLarge {
 
 static_assert(sizeof(PoolHead) == 8, "a head and a block of 8 + 16 k bytes make up 16 (k + 1)");
 static_assert(sizeof(PoolChunk) % POOL_ALIGN == 0, "a chunk's first block is aligned");
+static_assert(sizeof(PoolSlab) % POOL_ALIGN == 0, "a slab's first chunk is aligned");
 static_assert(sizeof(PoolLarge) % POOL_ALIGN == 0, "what follows is aligned");
 
 static PoolHead *pool_head(void *p)
@@ -98,6 +111,30 @@ static PoolChunk *pool_new_chunk(size_t n)
     return chunk;
 }
 
+/* Of the last slab, or of another one. NULL: there is none, and a single chunk may do. */
+static PoolChunk *pool_slab_chunk(ComplexityPool *pool)
+{
+    PoolSlab *slab = pool->slabs;
+    PoolChunk *chunk;
+
+    if (slab == NULL || slab->n_used == POOL_SLAB_CHUNKS) {
+        slab = mem_alloc(sizeof(*slab) + POOL_SLAB_CHUNKS * POOL_CHUNK_BYTES);
+        if (slab == NULL) {
+            return NULL;
+        }
+        *slab = (PoolSlab){.next = pool->slabs};
+        pool->slabs = slab;
+    }
+    chunk = (PoolChunk *)(void *)((char *)(slab + 1) + slab->n_used++ * POOL_CHUNK_BYTES);
+    *chunk = (PoolChunk){.n = 0};
+    return chunk;
+}
+
+static size_t pool_chunk_size(const PoolChunk *chunk)
+{
+    return chunk->n > 0 ? chunk->n : POOL_CHUNK_BYTES;
+}
+
 /* Another chunk to take blocks from; false: there is none any more. */
 static bool pool_grow(ComplexityPool *pool)
 {
@@ -105,7 +142,10 @@ static bool pool_grow(ComplexityPool *pool)
 
     if (chunk != NULL) {
         pool->spare = chunk->next;
-    } else if (!pool->is_out) {
+    } else if (!pool->is_out && pool->bytes >= POOL_SLABS_FROM) {
+        chunk = pool_slab_chunk(pool);
+    }
+    if (chunk == NULL && !pool->is_out) {
         chunk = pool_new_chunk(POOL_CHUNK_BYTES);
     }
     if (chunk == NULL) {
@@ -118,9 +158,9 @@ static bool pool_grow(ComplexityPool *pool)
     }
     chunk->next = pool->chunks;
     pool->chunks = chunk;
-    pool->bytes += chunk->n;
+    pool->bytes += pool_chunk_size(chunk);
     pool->next = (char *)(chunk + 1) + POOL_ALIGN - sizeof(PoolHead);
-    pool->end = (char *)chunk + chunk->n;
+    pool->end = (char *)chunk + pool_chunk_size(chunk);
     return true;
 }
 
@@ -321,7 +361,9 @@ void complexity_pool_reset(ComplexityPool *pool, size_t keep_bytes)
     while (chunk != NULL) {
         PoolChunk *next = chunk->next;
 
-        if (chunk->n == POOL_CHUNK_BYTES && kept + chunk->n <= keep_bytes) {
+        if (chunk->n == 0) {
+            /* It goes with its slab. */
+        } else if (chunk->n == POOL_CHUNK_BYTES && kept + chunk->n <= keep_bytes) {
             kept += chunk->n;
             chunk->next = pool->spare;
             pool->spare = chunk;
@@ -329,6 +371,12 @@ void complexity_pool_reset(ComplexityPool *pool, size_t keep_bytes)
             (void)mem_free(chunk);
         }
         chunk = next;
+    }
+    while (pool->slabs != NULL) {
+        PoolSlab *next = pool->slabs->next;
+
+        (void)mem_free(pool->slabs);
+        pool->slabs = next;
     }
     while (pool->large != NULL) {
         PoolLarge *large = pool->large;

@@ -21,6 +21,7 @@
 #define POOL_N_MEDIUM     8
 
 typedef struct PoolChunk PoolChunk;
+typedef struct PoolSlab PoolSlab;
 typedef struct PoolLarge PoolLarge;
 
 typedef struct ComplexityPool {
@@ -28,6 +29,7 @@ typedef struct ComplexityPool {
     char *end;
     PoolChunk *chunks; /* that one first */
     PoolChunk *spare;  /* emptied ones, to be used again */
+    PoolSlab *slabs;   /* the one that is in use first */
     PoolLarge *large;
     void *free_small[POOL_N_SMALL];
     void *free_medium[POOL_N_MEDIUM];

@@ -17,6 +17,7 @@
 #include "support/cmocka.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "support/alloc_testing.h"
@@ -55,6 +56,61 @@ static void zero_bytes_are_an_allocation_too(void **state)
     assert_null(real_mem_free(s));
     assert_null(real_mem_free(t));
 }
+
+#ifdef MADV_HUGEPAGE
+/* What the system notes of the pages where p lies ("hg": huge ones are asked for). False: there is
+ * no such note. */
+static bool pages_are_asked_to_be_huge(const void *p, bool *ret)
+{
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    char line[512];
+    bool is_here = false;
+    bool is_found = false;
+
+    while (maps != NULL && !is_found && fgets(line, sizeof(line), maps) != NULL) {
+        char *end;
+        unsigned long long first = strtoull(line, &end, 16);
+
+        if (*end == '-' && end > line) {
+            is_here = first <= (uintptr_t)p && (uintptr_t)p < strtoull(end + 1, NULL, 16);
+        } else if (is_here && strncmp(line, "VmFlags:", 8) == 0) {
+            *ret = strstr(line, " hg") != NULL;
+            is_found = true;
+        }
+    }
+    if (maps != NULL) {
+        (void)fclose(maps);
+    }
+    return is_found;
+}
+
+/* A gigabyte in small ones takes the system 70 ms to take back. */
+static void large_blocks_ask_for_huge_pages(void **state)
+{
+    static const size_t n = (size_t)64 * 1024 * 1024;
+    char *p = real_mem_alloc(n);
+    char *grown = real_mem_realloc(NULL, 1000);
+    bool is_huge = false;
+
+    (void)state;
+    assert_non_null(p);
+    if (madvise(p + n / 2 - (uintptr_t)(p + n / 2) % 4096, 4096, MADV_HUGEPAGE) != 0 ||
+        !pages_are_asked_to_be_huge(p + n / 2, &is_huge)) {
+        assert_null(real_mem_free(p));
+        assert_null(real_mem_free(grown));
+        skip(); /* a system without them */
+    }
+    /* Not only what was asked for right here. */
+    assert_true(pages_are_asked_to_be_huge(p + n / 4, &is_huge));
+    assert_true(is_huge);
+    grown = real_mem_realloc(grown, n);
+    assert_non_null(grown);
+    assert_true(pages_are_asked_to_be_huge(grown + n / 4, &is_huge));
+    assert_true(is_huge);
+    assert_null(real_mem_free(p));
+    assert_null(real_mem_free(grown));
+}
+#endif
 
 static void array_is_zeroed(void **state)
 {
@@ -162,6 +218,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_block_is_as_long_as_was_asked_for),
         cmocka_unit_test(zero_bytes_are_an_allocation_too),
+#ifdef MADV_HUGEPAGE
+        cmocka_unit_test(large_blocks_ask_for_huge_pages),
+#endif
         cmocka_unit_test(array_is_zeroed),
         cmocka_unit_test(array_whose_size_overflows_is_refused),
         cmocka_unit_test(realloc_keeps_the_content),

@@ -164,6 +164,51 @@ static void a_reset_gives_everything_back_but_what_is_kept(void **state)
     assert_int_equal(alloc_testing()->n_live, n_live + KEPT_CHUNKS);
 }
 
+/* Given back as they were taken: not by thousands of pages, which whoever has cancelled waits for.
+ */
+static void hundreds_of_megabytes_are_a_few_blocks_of_the_heap(void **state)
+{
+    static const size_t n_blocks = 1000;
+    static const size_t n = 200000;
+    size_t n_calls;
+    unsigned char *blocks[2];
+
+    (void)state;
+    n_calls = alloc_testing()->n_calls;
+    blocks[0] = filled(n, 1);
+    for (size_t i = 1; i + 1 < n_blocks; i++) {
+        blocks[1] = complexity_pool_alloc(&pool, n);
+        assert_non_null(blocks[1]);
+        blocks[1][0] = 3;
+        blocks[1][n - 1] = 3;
+    }
+    blocks[1] = filled(n, 2);
+    assert_filled(blocks[0], n, 1);
+    assert_filled(blocks[1], n, 2);
+    assert_true(pool.bytes >= n_blocks * n);
+    /* The first 16 MiB, and the others in pieces of 32. */
+    assert_true(alloc_testing()->n_calls - n_calls <= 16 + pool.bytes / (32 * 1024 * 1024) + 1);
+
+    complexity_pool_reset(&pool, KEEP);
+    assert_int_equal(pool.bytes, 0);
+    assert_int_equal(alloc_testing()->n_live, 1 + KEPT_CHUNKS); /* and the reserve */
+}
+
+/* Where no long block is to be had, shorter ones are. */
+static void a_pool_without_slabs_goes_on_in_the_reserve(void **state)
+{
+    (void)state;
+    while (pool.bytes < (size_t)40 * 1024 * 1024) {
+        assert_non_null(complexity_pool_alloc(&pool, 200000));
+    }
+    alloc_testing_reset(0);
+    while (!pool.is_out) {
+        assert_non_null(complexity_pool_alloc(&pool, 1000));
+    }
+    assert_non_null(complexity_pool_alloc(&pool, 1000));
+    alloc_testing_reset(ALLOC_TESTING_NEVER);
+}
+
 static void the_reserve_stands_in_for_the_heap_once(void **state)
 {
     size_t n = 0;
@@ -221,6 +266,10 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(what_is_held_is_counted, setup, teardown),
         cmocka_unit_test_setup_teardown(a_reset_gives_everything_back_but_what_is_kept, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(hundreds_of_megabytes_are_a_few_blocks_of_the_heap, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_pool_without_slabs_goes_on_in_the_reserve, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(the_reserve_stands_in_for_the_heap_once, setup, teardown),
         cmocka_unit_test_setup_teardown(a_long_block_may_lie_in_the_reserve, setup, teardown),
