@@ -11,9 +11,6 @@
 /* Longer ones were made by a program; their tokens would take as much memory as their tree. */
 #define MEND_BYTES_MAX ((size_t)4 * 1024 * 1024)
 
-/* Tokens of a value in front of `...`. */
-#define MEND_RANGE_MAX 16
-
 /* Tokens of a type's arguments, with their brackets. */
 #define MEND_TEMPLATE_MAX 64
 
@@ -28,20 +25,9 @@ static const MendToken *mend_at(const Mend *mend, size_t i)
     return &mend->tokens[i < mend->n ? i : mend->n - 1];
 }
 
-static bool mend_is_name(const MendToken *token)
-{
-    return token->word == MEND_NAME || token->word == MEND_CAPITALS;
-}
-
 static bool mend_begins_declaration(const MendToken *token)
 {
     return token->word == MEND_TYPE || token->word == MEND_STORAGE || token->word == MEND_TAG;
-}
-
-/* What may stand in front of a declaration. */
-static bool mend_is_boundary(const MendToken *token)
-{
-    return strchr(";{}#:", token->kind) != NULL;
 }
 
 static bool mend_is_line_between(const Mend *mend, const MendToken *a, const MendToken *b)
@@ -66,17 +52,12 @@ static size_t mend_behind_attributes(const Mend *mend, size_t next)
     return next;
 }
 
-static void mend_blank(Mend *mend, size_t first, size_t last)
-{
-    mend->changed |= complexity_c_blank(mend->p, mend->tokens[first].start, mend->tokens[last].end);
-}
-
 /* `class EXPORT Name {` */
 static bool mend_is_in_class_head(const Mend *mend, const MendToken *before, size_t next)
 {
     char behind = mend_at(mend, next + 1)->kind;
 
-    return before->word == MEND_TAG && mend_is_name(mend_at(mend, next)) &&
+    return before->word == MEND_TAG && complexity_c_mend_is_name(mend_at(mend, next)) &&
            (behind == '{' || behind == ':');
 }
 
@@ -85,11 +66,12 @@ static bool mend_is_before_name(const Mend *mend, const MendToken *before, size_
 {
     const MendToken *behind;
 
-    if (!mend_is_name(mend_at(mend, next)) || !(before->word == MEND_TYPE || mend_is_name(before) ||
-                                                before->kind == '*' || before->kind == '&')) {
+    if (!complexity_c_mend_is_name(mend_at(mend, next)) ||
+        !(before->word == MEND_TYPE || complexity_c_mend_is_name(before) || before->kind == '*' ||
+          before->kind == '&')) {
         return false;
     }
-    for (int n = 0; n < MEND_CHAIN_MAX && mend_is_name(mend_at(mend, next + 1)); n++) {
+    for (int n = 0; n < MEND_CHAIN_MAX && complexity_c_mend_is_name(mend_at(mend, next + 1)); n++) {
         next++;
     }
     behind = mend_at(mend, next + 1);
@@ -101,11 +83,11 @@ static size_t mend_behind_template(const Mend *mend, size_t i)
 {
     int depth = 0;
 
-    while (mend_is_name(mend_at(mend, i)) && mend_at(mend, i + 1)->kind == ':' &&
+    while (complexity_c_mend_is_name(mend_at(mend, i)) && mend_at(mend, i + 1)->kind == ':' &&
            mend_at(mend, i + 2)->kind == ':') {
         i += 3;
     }
-    if (!mend_is_name(mend_at(mend, i)) || mend_at(mend, i + 1)->kind != '<') {
+    if (!complexity_c_mend_is_name(mend_at(mend, i)) || mend_at(mend, i + 1)->kind != '<') {
         return 0;
     }
     for (size_t n = 1; n < MEND_TEMPLATE_MAX; n++) {
@@ -138,7 +120,7 @@ static bool mend_is_before_type(const Mend *mend, size_t i, const MendToken *bef
     bool has_arguments = next > i + 1;
 
     if (token->in_parens || (token->brace == MEND_BLOCK && has_arguments) ||
-        !(mend_is_boundary(before) || before->word == MEND_STORAGE ||
+        !(complexity_c_mend_is_boundary(before) || before->word == MEND_STORAGE ||
           before->word == MEND_QUALIFIER || (before->kind == '>' && token->brace == MEND_SCOPE))) {
         return false;
     }
@@ -154,7 +136,8 @@ static bool mend_is_behind_parameter(const Mend *mend, size_t i, const MendToken
 {
     char kind = mend_at(mend, next)->kind;
 
-    return mend->tokens[i].in_parens && (mend_is_name(before) || before->kind == ']') &&
+    return mend->tokens[i].in_parens &&
+           (complexity_c_mend_is_name(before) || before->kind == ']') &&
            (kind == ',' || kind == ')');
 }
 
@@ -200,7 +183,7 @@ static bool mend_is_declaration(const Mend *mend, size_t i, size_t next)
 
     if (mend->tokens[i].word != MEND_CAPITALS || next == i + 1 || mend->tokens[i].in_parens ||
         mend->tokens[i].brace != MEND_SCOPE ||
-        !(mend_is_boundary(before) || before->word == MEND_STORAGE) ||
+        !(complexity_c_mend_is_boundary(before) || before->word == MEND_STORAGE) ||
         !mend_is_line_between(mend, &mend->tokens[next - 1], token)) {
         return false;
     }
@@ -208,18 +191,18 @@ static bool mend_is_declaration(const Mend *mend, size_t i, size_t next)
         return mend_at(mend, mend_behind(mend, next))->kind != '{';
     }
     return token->kind == '#' || mend_begins_declaration(token) || token->word == MEND_QUALIFIER ||
-           (mend_is_name(token) && (second->kind == 'w' || second->kind == '*'));
+           (complexity_c_mend_is_name(token) && (second->kind == 'w' || second->kind == '*'));
 }
 
 static void mend_blank_declaration(Mend *mend, size_t i, size_t next)
 {
     if (mend->tokens[mend->previous].word == MEND_STORAGE &&
         !mend_is_line_between(mend, &mend->tokens[mend->previous], &mend->tokens[i])) {
-        mend_blank(mend, mend->previous, mend->previous);
+        complexity_c_mend_blank(mend, mend->previous, mend->previous);
         mend->tokens[mend->previous].word = MEND_NO_WORD;
         mend->tokens[mend->previous].kind = ';';
     }
-    mend_blank(mend, i, next - 1);
+    complexity_c_mend_blank(mend, i, next - 1);
 }
 
 /* Statements. */
@@ -230,14 +213,14 @@ static bool mend_is_statement(const Mend *mend, size_t i, size_t next)
     const MendToken *token = mend_at(mend, next);
     const MendToken *before = &mend->tokens[mend->previous];
 
-    if (!mend_is_name(&mend->tokens[i]) || next == i + 1 || mend->tokens[i].in_parens ||
-        mend->tokens[i].brace != MEND_BLOCK) {
+    if (!complexity_c_mend_is_name(&mend->tokens[i]) || next == i + 1 ||
+        mend->tokens[i].in_parens || mend->tokens[i].brace != MEND_BLOCK) {
         return false;
     }
     if (token->word == MEND_ELSE) {
         return true;
     }
-    if (!mend_is_boundary(before) && before->word != MEND_ELSE) {
+    if (!complexity_c_mend_is_boundary(before) && before->word != MEND_ELSE) {
         return false;
     }
     return token->kind == '{' ||
@@ -251,7 +234,7 @@ static bool mend_is_block_head(const Mend *mend, size_t i, size_t next)
 {
     return mend->tokens[i].word == MEND_CAPITALS && next == i + 1 &&
            mend->tokens[i].brace == MEND_BLOCK && mend_at(mend, next)->kind == '{' &&
-           mend_is_boundary(&mend->tokens[mend->previous]);
+           complexity_c_mend_is_boundary(&mend->tokens[mend->previous]);
 }
 
 /* Whether the arguments could not stand in an expression. */
@@ -277,7 +260,7 @@ static void mend_end_statement(Mend *mend, size_t i, size_t next)
     MendToken *close = &mend->tokens[next - 1];
 
     if (mend_has_types(mend, i + 2, next - 1)) {
-        mend_blank(mend, i, next - 1);
+        complexity_c_mend_blank(mend, i, next - 1);
     }
     mend->p[open->start] = next - 1 == i + 2 || mend->p[mend->tokens[i].start] == ' ' ? ' ' : ',';
     mend->p[close->start] = ';';
@@ -298,7 +281,7 @@ static size_t mend_type_end(const Mend *mend, size_t i)
 
     if ((token->word != MEND_TYPE && token->word != MEND_TAG && token->word != MEND_QUALIFIER) ||
         !token->in_parens || token->brace == MEND_SCOPE ||
-        !(before->kind == ',' || (before->kind == '(' && mend_is_name(before - 1)))) {
+        !(before->kind == ',' || (before->kind == '(' && complexity_c_mend_is_name(before - 1)))) {
         return 0;
     }
     while (mend->tokens[end].kind == 'w' || mend->tokens[end].kind == '*') {
@@ -306,7 +289,7 @@ static size_t mend_type_end(const Mend *mend, size_t i)
     }
     last = &mend->tokens[end - 1];
     if ((mend->tokens[end].kind != ',' && mend->tokens[end].kind != ')') ||
-        !(last->kind == '*' || !mend_is_name(last) || (last - 1)->word == MEND_TAG)) {
+        !(last->kind == '*' || !complexity_c_mend_is_name(last) || (last - 1)->word == MEND_TAG)) {
         return 0;
     }
     return end;
@@ -322,10 +305,10 @@ static void mend_name_type(Mend *mend, size_t first, size_t end)
     }
     for (size_t i = first; i < end; i++) {
         if (i != name) {
-            mend_blank(mend, i, i);
+            complexity_c_mend_blank(mend, i, i);
         }
     }
-    if (!mend_is_name(&mend->tokens[name])) {
+    if (!complexity_c_mend_is_name(&mend->tokens[name])) {
         mend->p[mend->tokens[name].start] = '_';
         mend->changed = true;
     }
@@ -363,67 +346,6 @@ static size_t mend_default_end(const Mend *mend, size_t i)
                : 0;
 }
 
-/* Heads. */
-
-/* Tokens that may be a function's head, up to its last parenthesis. */
-static bool mend_is_head(const Mend *mend, size_t first, size_t end)
-{
-    for (size_t i = first; i < end; i++) {
-        if (strchr(";{}#", mend->tokens[i].kind) != NULL) {
-            return false;
-        }
-    }
-    return first < end && mend->tokens[end - 1].kind == ')';
-}
-
-/* `#endif` with a body behind it. */
-static void mend_share_body(Mend *mend, size_t i)
-{
-    size_t end = i;
-    size_t first = mend->tokens[i].partner;
-
-    if (mend->tokens[i + 1].kind != '{' || mend->tokens[i].brace != MEND_SCOPE || first == 0 ||
-        mend->tokens[first].partner == 0) {
-        return;
-    }
-    while (first != 0) {
-        if (!mend_is_head(mend, first + 1, end)) {
-            return;
-        }
-        end = first;
-        first = mend->tokens[first].partner;
-    }
-    /* `end` is the #if; the next directive ends its head. */
-    mend_blank(mend, end, end);
-    for (first = end + 1; mend->tokens[first].kind != '#'; first++) {
-    }
-    mend_blank(mend, first, i);
-}
-
-/* GNU's `case 2 ... 5:`, of which an expression is made. */
-static void mend_range(Mend *mend, size_t i)
-{
-    const MendToken *token = &mend->tokens[i];
-    size_t first = i;
-
-    if (i + 3 >= mend->n || token->in_parens || token->brace != MEND_BLOCK ||
-        mend->tokens[i + 1].kind != '.' || mend->tokens[i + 2].kind != '.') {
-        return;
-    }
-    for (int n = 0; n < MEND_RANGE_MAX && first > 0; n++) {
-        first--;
-        if (mend->tokens[first].end - mend->tokens[first].start == 4 &&
-            memcmp(mend->p + mend->tokens[first].start, "case", 4) == 0) {
-            mend_blank(mend, i, i + 2);
-            mend->p[token->start + 1] = '+';
-            return;
-        }
-        if (strchr(";{}:", mend->tokens[first].kind) != NULL) {
-            return;
-        }
-    }
-}
-
 /* Arguments that are no expressions; the place behind one, or 0. */
 static size_t mend_argument(Mend *mend, size_t i)
 {
@@ -435,7 +357,7 @@ static size_t mend_argument(Mend *mend, size_t i)
     }
     end = mend_default_end(mend, i);
     if (end != 0) {
-        mend_blank(mend, i, end - 1);
+        complexity_c_mend_blank(mend, i, end - 1);
         return end;
     }
     end = mend_operator_end(mend, i);
@@ -457,15 +379,13 @@ static void mend_apply(Mend *mend)
            !stop_is_asked_in(mend->stop, mend->tokens[i].start, &next_question)) {
         size_t next = mend->tokens[i].kind == 'w' ? mend_behind(mend, i) : i + 1;
 
-        if (mend->tokens[i].kind == '#') {
-            mend_share_body(mend, i);
-        } else if (mend->tokens[i].kind == '.') {
-            mend_range(mend, i);
-        }
-        if (mend_is_declaration(mend, i, next)) {
+        complexity_c_mend_sign(mend, i);
+        if (complexity_c_mend_text(mend, i, next)) {
+            mend->previous = i;
+        } else if (mend_is_declaration(mend, i, next)) {
             mend_blank_declaration(mend, i, next);
         } else if (mend_is_attribute(mend, i, next) || mend_is_block_head(mend, i, next)) {
-            mend_blank(mend, i, next - 1);
+            complexity_c_mend_blank(mend, i, next - 1);
         } else if (mend_is_statement(mend, i, next)) {
             mend_end_statement(mend, i, next);
         } else {

@@ -72,3 +72,16 @@ int complexity_c_mend_read(Mend *mend);
  * tree could hold the others too. The tokens are then no longer those of the text (.changed). 0,
  * -ENOMEM. */
 int complexity_c_mend_branches(Mend *mend);
+
+/* lang_c_mend_parts.c. A word that is no keyword; what may stand in front of a declaration or
+ * statement. */
+bool complexity_c_mend_is_name(const MendToken *token);
+bool complexity_c_mend_is_boundary(const MendToken *token);
+/* From the first token to the last. */
+void complexity_c_mend_blank(Mend *mend, size_t first, size_t last);
+/* The sign at i: a directive whose branches are heads of one function, a range of cases, a label
+ * without a statement. There is a token behind it. */
+void complexity_c_mend_sign(Mend *mend, size_t i);
+/* `QUOTED("a") " b"`: the word at i, whose arguments end before next, is a part of a text; a name
+ * is left of it. False: it is none. */
+bool complexity_c_mend_text(Mend *mend, size_t i, size_t next);

@@ -24,6 +24,70 @@ static void check_whole(Rig *rig, const char *language, const char *text, size_t
     }
 }
 
+/* redis' lua, `forstat`: the function went on to the end of the file. */
+static void texts_may_be_made_by_macros(void **state)
+{
+    Rig rig;
+
+    (void)state;
+    rig_open(&rig);
+    check_whole(&rig, "c",
+                "int f(int a) {\n"
+                "  switch (a) {\n"
+                "    case 1: g(); break;\n"
+                "    default: fail(a, QL(\"=\") \" or \" QL(\"in\") \" expected\");\n"
+                "  }\n"
+                "  return a ? 1 : 2;\n"
+                "}\n"
+                "int g(void) { return 1; }\n",
+                2, "f", 3, 2);
+    assert_int_equal(rig_row(&rig, "f")->last_line, 7);
+    check_whole(&rig, "c",
+                "const char *t = STR(1,\n"
+                "   2) \".\" STR(\"3\") \"\";\n"
+                "int f(int a) { return h(STR(a) \"y\") && a; }\n",
+                1, "f", 2, 1);
+    /* redis, genRedisInfoString: what is not followed by a text is a call, and counts. */
+    check_whole(&rig, "c",
+                "int f(int a) { return h(a, Q(1) \"x\", \"y\" ARGS(\"z\", a ? 1 : 2)); }\n", 1, "f",
+                2, 1);
+    check_whole(&rig, "cpp", "int operator\"\" _a(char c) { return c ? h(Q(1) \"x\") : 2; }\n", 1,
+                "operator\"\" _a", 2, 1);
+    rig_close(&rig);
+}
+
+/* git's run-command.c, `start_command`: all was right, and yet marked as not understood. */
+static void labels_may_end_a_branch_or_a_block(void **state)
+{
+    Rig rig;
+
+    (void)state;
+    rig_open(&rig);
+    check_whole(&rig, "c",
+                "int f(int a) {\n"
+                "#ifndef A\n"
+                "{ if (a) goto end; }\n"
+                "end:\n"
+                "\n"
+                "#else\n"
+                "{ if (a && 1) a++; }\n"
+                "#endif\n"
+                "  return a;\n"
+                "}\n",
+                1, "f", 4, 4);
+    check_whole(&rig, "c", "void f(int a) { while (a) { if (a) goto next; g();\nnext: } }\n", 1,
+                "f", 3, 4);
+    /* What is no label. */
+    check_whole(&rig, "cpp",
+                "int f(int a) { switch (a) {\n"
+                "#if A\n"
+                "case B::C:\n"
+                "#endif\n"
+                "case 2: return h(Q(1) \"x\"); } return 1; }\n",
+                1, "f", 3, 1);
+    rig_close(&rig);
+}
+
 static void bodies_of_macros_are_not_parsed(void **state)
 {
     Rig rig;
@@ -475,6 +539,8 @@ static void ranges_of_cases_are_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts_may_be_made_by_macros),
+        cmocka_unit_test(labels_may_end_a_branch_or_a_block),
         cmocka_unit_test(bodies_of_macros_are_not_parsed),
         cmocka_unit_test(macro_in_a_function_has_no_tokens_of_its_body),
         cmocka_unit_test(conditions_of_if_are_not_parsed),
