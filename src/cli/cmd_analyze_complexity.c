@@ -12,7 +12,7 @@ static const CliOption complexity_options[] = {
     ANALYZE_OPTION_JSON,
     {"top", "N", "so many files (10 in tables; elsewhere no ranking)"},
     {"functions", "N", "so many functions (20 in tables; elsewhere all of each list)"},
-    {"why", NULL, "list what each function's cognitive complexity consists of"},
+    {"why", NULL, "list what cognitive complexity consists of (in tables and json)"},
     {"max-cyclomatic", "N", "above it is an error (20), above 3/4 of it a warning (10)"},
     {"max-cognitive", "N", "likewise (30; 15)"},
     {"fail-over", "LIMIT", "exit 1 if a function is over a number, or is an error or a warning"},
@@ -191,6 +191,17 @@ static int complexity_finish(ComplexityRun *run)
     return status != 0 ? status : complexity_judge(run);
 }
 
+/* The other formats have no place for it, and would be silent. 0 or CLI_EXIT_USAGE. */
+static int complexity_check_why(const AnalyzeAsked *asked)
+{
+    if (!asked->report.increments || asked->format.n == 0 ||
+        span_equals(asked->format, SPAN("json"))) {
+        return 0;
+    }
+    return cli_usage_error(asked->args, "--why is for tables and json; %.*s has no place for it",
+                           (int)asked->format.n, asked->format.p);
+}
+
 static int complexity_run(const CliArgs *args)
 {
     ComplexityRun run = {.report = COMPLEXITY_REPORT_NULL,
@@ -206,6 +217,7 @@ static int complexity_run(const CliArgs *args)
     if (status == 0) {
         status = analyze_asked_check_format(&run.asked, complexity_formats);
     }
+    status = status != 0 ? status : complexity_check_why(&run.asked);
     status = status != 0 ? status : analyze_picture_check(&run.asked);
     status = status != 0 ? status : analyze_job_run(&run.job);
     status = status != 0 ? status : complexity_finish(&run);
@@ -224,7 +236,8 @@ const CliCommand cmd_analyze_complexity = {
         "Cyclomatic and cognitive complexity of every function, the worst ones first. With\n"
         "--fail-over N the exit status is 1 if either is above N in any function; with\n"
         "--fail-over error (or warning) if a threshold is passed; with --since only functions\n"
-        "that are new or worse count.",
+        "that are new or worse count. The report is whole then, and stderr names them below\n"
+        "\"over the limit:\"; an error, which is status 1 as well, leaves no report.",
     .options = complexity_options,
     .run = complexity_run,
 };

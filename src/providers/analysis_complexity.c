@@ -9,6 +9,7 @@
 #include "providers/analysis.h"
 #include "providers/analysis_impl.h"
 #include "toolkit/complexity/language.h"
+#include "toolkit/glob.h"
 
 /* The cache of one project: a million functions. What is longer is neither read nor written. */
 #define COMPLEXITY_CACHE_BYTES ((size_t)256 * 1024 * 1024)
@@ -95,18 +96,44 @@ static int complexity_whole(AnalysisWalk *walk, Diag *reterr_diag)
     return r;
 }
 
+/* A glob that says nothing would leave everything in, or out, and nobody would know why. */
+static int complexity_check_globs(const char *field, const Span *globs, size_t n, Diag *reterr_diag)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *fault = toolkit_glob_fault(globs[i]);
+
+        if (fault != NULL) {
+            int r = diag_set(reterr_diag, ANALYSIS_E_OPTION, "%s: '%.*s' is no glob: %s", field,
+                             (int)(globs[i].n < 60 ? globs[i].n : 60), globs[i].p, fault);
+
+            if (reterr_diag != NULL) {
+                diag_set_field(reterr_diag, "%s", field);
+            }
+            return r;
+        }
+    }
+    return 0;
+}
+
 static int complexity_check(const AnalysisFiles *files, const ComplexityReport *before,
                             Diag *reterr_diag)
 {
+    int r;
+
     if (files->toolchain.n > 0 && !complexity_toolchain_known(files->toolchain)) {
-        int r =
-            diag_set(reterr_diag, ANALYSIS_E_OPTION,
+        r = diag_set(reterr_diag, ANALYSIS_E_OPTION,
                      "unknown toolchain '%.*s': rust, deno, python-uv, auto, or a language",
                      (int)(files->toolchain.n < 60 ? files->toolchain.n : 60), files->toolchain.p);
 
         if (reterr_diag != NULL) {
             diag_set_field(reterr_diag, "toolchain");
         }
+        return r;
+    }
+    r = complexity_check_globs("include", files->include, files->n_include, reterr_diag);
+    r = r != 0 ? r
+               : complexity_check_globs("exclude", files->exclude, files->n_exclude, reterr_diag);
+    if (r != 0) {
         return r;
     }
     return files->since != NULL && before == NULL ? err_raise(-EINVAL) : 0;

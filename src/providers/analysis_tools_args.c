@@ -121,26 +121,26 @@ static int args_list(AnalysisJob *job, JsonValue arguments, const char *key, con
     return r;
 }
 
-/* limit, and where the rows begin: offset, or the cursor of the answer before, which says the same.
- */
+/* limit, and where the rows begin: offset, or the cursor of the answer before, which also says of
+ * what. */
 static int args_page(AnalysisJob *job, JsonValue arguments)
 {
     AnalysisAsked *asked = &job->asked;
-    uint64_t at = 0;
     Span cursor;
     int r = args_string(job, arguments, "cursor", &cursor);
 
     if (r != 0) {
         return r;
     }
+    asked->arguments = analysis_cursor_arguments(arguments);
     asked->limit = ANALYSIS_DEFAULT_LIMIT;
     r = args_count(job, arguments, "limit", &asked->limit, &asked->has_limit);
     r = r != 0 ? r : args_count(job, arguments, "offset", &asked->offset, NULL);
     if (r == 0 && cursor.n > 0) {
-        if (text_parse_u64(cursor, &at) != 0 || at > UINT32_MAX) {
+        if (!analysis_cursor_read(cursor, &asked->offset, &asked->seen)) {
             return args_refuse(job, "cursor", "is not one that an answer gave");
         }
-        asked->offset = (size_t)at;
+        asked->has_cursor = true;
     }
     return r;
 }

@@ -2,6 +2,7 @@
  *
  *     analysis_tools.c         jobs: waiting, running, told of, ended
  *     analysis_tools_args.c    what a call asks for
+ *     analysis_tools_cursor.c  where its lists go on, and whether they are the same
  *     analysis_tools_run.c     the work, on its thread, and its answer
  *     analysis_tools_json.c    descriptions
  */
@@ -38,7 +39,10 @@ typedef struct AnalysisAsked {
     Span format; /* its name */
     size_t limit;
     size_t offset;
-    bool has_limit; /* the caller's own */
+    bool has_limit;     /* the caller's own */
+    uint64_t arguments; /* what the lists depend on, as one number */
+    uint64_t seen;      /* with a cursor: the number that the answer before had for its lists */
+    bool has_cursor;
 } AnalysisAsked;
 
 typedef struct AnalysisTool {
@@ -88,6 +92,21 @@ int analysis_ask_hotspots(AnalysisJob *job, JsonValue arguments);
 int analysis_run_complexity(AnalysisJob *job);
 int analysis_run_churn(AnalysisJob *job);
 int analysis_run_hotspots(AnalysisJob *job);
+
+/* Cursors (analysis_tools_cursor.c): a place in lists, and one number for the arguments and the
+ * rows that they are of. Whoever comes with other arguments, or when the rows have changed, would
+ * miss some or see them twice, and is refused. */
+
+/* One number for all arguments but those that change no list; in any order. */
+uint64_t analysis_cursor_arguments(JsonValue arguments);
+/* Begins one for rows; each adds what a reader would see of it, in order. */
+uint64_t analysis_cursor_begin(const AnalysisAsked *asked);
+uint64_t analysis_cursor_row(uint64_t seen, Span path, uint64_t a, uint64_t b);
+/* The text; 0 or -ENOMEM, BYTES_E_FULL. And what one says; false: it is none. */
+int analysis_cursor_write(size_t offset, uint64_t seen, Bytes *out);
+bool analysis_cursor_read(Span cursor, size_t *ret_offset, uint64_t *ret_seen);
+/* 0, or ANALYSIS_E_OPTION if the call has a cursor of other lists (job->diag). */
+int analysis_cursor_check(AnalysisJob *job, uint64_t seen);
 
 /* CallProvider (analysis_tools.c). */
 void analysis_start(AnalysisTools *tools, const AnalysisTool *tool, Call *call);

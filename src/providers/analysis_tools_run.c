@@ -9,6 +9,9 @@
 #include "providers/analysis_tools_impl.h"
 #include "json/writer.h"
 
+/* Above any cursor. */
+#define RUN_CURSOR_BYTES 64
+
 /* ---- words ---- */
 
 /* A writer that would need more than an answer may have. */
@@ -54,16 +57,14 @@ static int run_end(JsonWriter *w)
     return run_written(json_writer_finish(w));
 }
 
-/* Where the next answer begins, if there is more; the same as next_offset, in the form of a cursor.
- */
-static void run_next(JsonWriter *w, const AnalysisAsked *asked, size_t n_longest)
+/* Where the next answer begins, if there is more; next_offset, and of which lists. */
+static void run_next(JsonWriter *w, const AnalysisAsked *asked, size_t n_longest, uint64_t seen)
 {
     if (asked->limit > 0 && asked->offset < n_longest && n_longest - asked->offset > asked->limit) {
-        char digits[24];
         Bytes cursor;
 
-        bytes_init(&cursor, sizeof(digits));
-        if (bytes_append_format(&cursor, "%zu", asked->offset + asked->limit) == 0) {
+        bytes_init(&cursor, RUN_CURSOR_BYTES);
+        if (analysis_cursor_write(asked->offset + asked->limit, seen, &cursor) == 0) {
             run_text(w, "next_cursor", bytes_span(&cursor));
         } else {
             w->r = w->r != 0 ? w->r : -ENOMEM;
@@ -79,7 +80,33 @@ typedef struct RunComplexity {
     ComplexityReport report;
     ComplexityReport before;
     ComplexityDelta delta;
+    uint64_t seen; /* a number for its lists */
 } RunComplexity;
+
+/* Every list of a report, as one number. Increments, lines and names follow from the same files:
+ * what has changed shows in what is hashed, or in no place of a list. */
+static uint64_t complexity_seen(const RunComplexity *run)
+{
+    const ComplexityReport *report = &run->report;
+    uint64_t seen = analysis_cursor_begin(&run->job->asked);
+
+    for (size_t i = 0; i < report->n_functions; i++) {
+        const ComplexityRow *row = &report->functions[i];
+
+        seen = analysis_cursor_row(seen, row->path,
+                                   (uint64_t)row->cyclomatic << 32 | row->function->cognitive,
+                                   row->function->first_line);
+    }
+    for (size_t i = 0; i < report->n_files; i++) {
+        const ComplexityFileRow *row = &report->files[i];
+
+        seen = analysis_cursor_row(seen, row->path, row->file.lines, row->file.n_functions);
+    }
+    for (size_t i = 0; i < report->n_skipped; i++) {
+        seen = analysis_cursor_row(seen, report->skipped[i].path, report->skipped[i].reason, 0);
+    }
+    return seen;
+}
 
 static size_t run_longest(const ComplexityReport *report)
 {
@@ -151,16 +178,18 @@ static int complexity_structured(const RunComplexity *run)
     complexity_toolchain(&w, asked->files.toolchain);
     run_count(&w, "files_analyzed", run->report.n_files);
     run_text(&w, "format", asked->format);
-    run_next(&w, asked, run_longest(&run->report));
+    run_next(&w, asked, run_longest(&run->report), run->seen);
     return run_end(&w);
 }
 
 static int complexity_answer(RunComplexity *run)
 {
     Bytes text;
-    int r = 0;
+    int r;
 
-    if (run->job->asked.files.since != NULL) {
+    run->seen = complexity_seen(run);
+    r = analysis_cursor_check(run->job, run->seen);
+    if (r == 0 && run->job->asked.files.since != NULL) {
         r = complexity_delta_init(&run->delta, &run->before, &run->report);
     }
     bytes_init(&text, ANALYSIS_ANSWER_BYTES);
@@ -205,12 +234,29 @@ static int churn_text(const AnalysisJob *job, const Churn *churn, Bytes *text)
     return json_writer_finish(&w);
 }
 
+static uint64_t churn_seen(const AnalysisJob *job, const Churn *churn)
+{
+    uint64_t seen = analysis_cursor_begin(&job->asked);
+
+    for (size_t i = 0; i < churn_n_files(churn); i++) {
+        const ChurnFile *file = churn_file_at(churn, i);
+
+        seen =
+            analysis_cursor_row(seen, file->path, file->commits, file->additions + file->deletions);
+    }
+    return seen;
+}
+
 static int churn_answer(AnalysisJob *job, const Churn *churn)
 {
+    uint64_t seen = churn_seen(job, churn);
     JsonWriter w;
     Bytes text;
-    int r;
+    int r = analysis_cursor_check(job, seen);
 
+    if (r != 0) {
+        return r;
+    }
     bytes_init(&text, ANALYSIS_ANSWER_BYTES);
     r = run_written(churn_text(job, churn, &text));
     r = r != 0 ? r : run_say(job, &text);
@@ -224,7 +270,7 @@ static int churn_answer(AnalysisJob *job, const Churn *churn)
     churn_write_members(churn, &w);
     json_write_end_object(&w);
     run_text(&w, "format", job->asked.format);
-    run_next(&w, &job->asked, churn_n_files(churn));
+    run_next(&w, &job->asked, churn_n_files(churn), seen);
     return run_end(&w);
 }
 
@@ -247,7 +293,20 @@ typedef struct RunHotspots {
     AnalysisHotspots spots;
 } RunHotspots;
 
-static int hotspots_structured(const RunHotspots *run)
+static uint64_t hotspots_seen(const RunHotspots *run)
+{
+    uint64_t seen = analysis_cursor_begin(&run->job->asked);
+
+    for (size_t i = 0; i < run->spots.n; i++) {
+        const AnalysisHotspot *spot = &run->spots.rows[i];
+
+        seen = analysis_cursor_row(seen, spot->file->path, spot->churn->commits,
+                                   spot->file->sum_cognitive);
+    }
+    return seen;
+}
+
+static int hotspots_structured(const RunHotspots *run, uint64_t seen)
 {
     const AnalysisAsked *asked = &run->job->asked;
     JsonWriter w;
@@ -260,18 +319,19 @@ static int hotspots_structured(const RunHotspots *run)
     run_count(&w, "commits", churn_n_commits(run->churn));
     run_count(&w, "period_days", (uint64_t)asked->history.options.period_days);
     run_text(&w, "format", asked->format);
-    run_next(&w, asked, run->spots.n);
+    run_next(&w, asked, run->spots.n, seen);
     return run_end(&w);
 }
 
 static int hotspots_answer(RunHotspots *run)
 {
     const AnalysisAsked *asked = &run->job->asked;
+    uint64_t seen = hotspots_seen(run);
     Bytes text;
-    int r;
+    int r = analysis_cursor_check(run->job, seen);
 
     run->spots.offset = asked->offset;
-    r = hotspots_structured(run);
+    r = r != 0 ? r : hotspots_structured(run, seen);
     if (r != 0) {
         return r;
     }

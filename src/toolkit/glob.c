@@ -146,6 +146,58 @@ static void glob_read_stars(Glob *glob)
     }
 }
 
+/* Without what only says that it begins at the project's folder; true: there was such a thing. */
+static bool glob_skip_root(Span *pattern)
+{
+    const char *begin = pattern->p;
+
+    while (span_starts_with(*pattern, SPAN("./"))) {
+        *pattern = span_make(pattern->p + 2, pattern->n - 2);
+    }
+    if (span_starts_with(*pattern, SPAN("/"))) {
+        *pattern = span_make(pattern->p + 1, pattern->n - 1);
+    }
+    return pattern->p != begin;
+}
+
+/* One element, for toolkit_glob_fault. */
+static const char *glob_element_fault(Span pattern, size_t at, size_t *depth)
+{
+    switch (pattern.p[at]) {
+    case '[':
+        return glob_class_is_whole(pattern, at) ? NULL
+                                                : "a bracket has no end, or an unknown kind in it";
+    case '\\':
+        return at + 1 < pattern.n ? NULL : "it ends in a backslash";
+    case '{':
+        (*depth)++;
+        return NULL;
+    case '}':
+        *depth -= *depth > 0; /* without a beginning it is a character */
+        return NULL;
+    default:
+        return NULL;
+    }
+}
+
+const char *toolkit_glob_fault(Span pattern)
+{
+    const char *fault = NULL;
+    size_t depth = 0;
+
+    (void)glob_skip_root(&pattern);
+    if (pattern.n == 0 || span_equals(pattern, SPAN("/"))) {
+        return "it is empty";
+    }
+    if (pattern.n > TOOLKIT_GLOB_MAX) {
+        return "it is longer than 1024 bytes";
+    }
+    for (size_t at = 0; fault == NULL && at < pattern.n; at = glob_element_end(pattern, at)) {
+        fault = glob_element_fault(pattern, at, &depth);
+    }
+    return fault == NULL && depth > 0 ? "a brace has no end" : fault;
+}
+
 static void glob_read(Glob *glob, Span pattern)
 {
     glob->pattern = pattern;
@@ -336,17 +388,9 @@ static bool glob_run_names(Glob *glob, Span path, bool for_folder)
 bool toolkit_glob_matches(Span pattern, Span path)
 {
     bool for_folder = false;
-    bool for_name = true;
+    bool for_name = !glob_skip_root(&pattern);
     Glob glob;
 
-    while (span_starts_with(pattern, SPAN("./"))) {
-        pattern = span_make(pattern.p + 2, pattern.n - 2);
-        for_name = false;
-    }
-    if (span_starts_with(pattern, SPAN("/"))) {
-        pattern = span_make(pattern.p + 1, pattern.n - 1);
-        for_name = false;
-    }
     if (span_ends_with(pattern, SPAN("/"))) {
         pattern.n--;
         for_folder = true;

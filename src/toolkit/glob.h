@@ -13,6 +13,10 @@
 /* A longer pattern says no path. */
 #define TOOLKIT_GLOB_MAX 1024
 
+/* What is wrong with a pattern, so that it does not say what its author meant: it is empty or too
+ * long, or a bracket, a brace or an escape has no end. NULL: nothing. Constant. */
+const char *toolkit_glob_fault(Span pattern);
+
 /* Does the pattern say this path (relative, '/' between names)? A backslash takes the next
  * character for itself; "./" and "/" at the beginning are the project's folder. A brace without its
  * end is a character, a bracket without its end says nothing. */

@@ -170,19 +170,35 @@ static void class_read_one(ClassReader *reader)
     reader->before = byte;
 }
 
-bool glob_class_has(Span pattern, size_t at, unsigned char c, bool no_case, size_t *ret_end)
+/* The whole of it; true: it is negated. */
+static bool class_read(ClassReader *reader)
 {
-    ClassReader reader = {pattern, at + 1, c, no_case, false, false, -1};
-    int first = class_byte(&reader, reader.at);
+    int first = class_byte(reader, reader->at);
     bool is_negated = first == '!' || first == '^';
 
     if (is_negated) {
-        reader.at++;
+        reader->at++;
     }
     /* A bracket that ends the class is a character if it comes first. */
     do {
-        class_read_one(&reader);
-    } while (!reader.is_broken && class_byte(&reader, reader.at) != ']');
+        class_read_one(reader);
+    } while (!reader->is_broken && class_byte(reader, reader->at) != ']');
+    return is_negated;
+}
+
+bool glob_class_is_whole(Span pattern, size_t at)
+{
+    ClassReader reader = {pattern, at + 1, 'x', false, false, false, -1};
+
+    (void)class_read(&reader);
+    return !reader.is_broken;
+}
+
+bool glob_class_has(Span pattern, size_t at, unsigned char c, bool no_case, size_t *ret_end)
+{
+    ClassReader reader = {pattern, at + 1, c, no_case, false, false, -1};
+    bool is_negated = class_read(&reader);
+
     if (reader.is_broken) {
         *ret_end = pattern.n;
         return false;

@@ -183,11 +183,25 @@ expect 0 "$first" complexity project --fail-over 8
 like 1 'toolwire analyze complexity: over the limit:
   src/knot.c:1: knot: cyclomatic 6, cognitive 8' complexity project --fail-over 7
 like 1 'later: cyclomatic 2, cognitive 1' complexity project --fail-over 1
+# The report is whole, and an error leaves none: status 1 means both.
+[ "$("$toolwire" analyze complexity project --csv 2>/dev/null)" = '' ] && ok || fail 'wrong use prints something'
+whole=$("$toolwire" analyze complexity project --format csv)
+over=$("$toolwire" analyze complexity project --format csv --fail-over 7 2>err) && fail 'nothing is over 7'
+[ "$over" = "$whole" ] && grep -q '^toolwire analyze complexity: over the limit:$' err && ok || fail '--fail-over' "$over"
+lost=$("$toolwire" analyze complexity nowhere --fail-over 7 2>err) && fail 'there is a folder nowhere'
+[ "$lost" = '' ] && ! grep -q 'over the limit' err && ok || fail 'an error with --fail-over' "$lost" "$(cat err)"
 like 0 '' complexity project --fail-over error
 like 0 '' complexity project --fail-over warning
 like 1 'knot' complexity project --fail-over error --max-cognitive 7
 like 0 '' complexity project --fail-over error --max-cognitive 8
 like 1 'knot' complexity project --fail-over warning --max-cognitive 8
+
+# What would be passed over in silence.
+like 2 '--why is for tables and json; csv has no place for it' complexity project --why --format csv
+like 0 '"increments"' complexity project --why --json
+like 2 "include: 'src/[a' is no glob: a bracket has no end" complexity project --include 'src/[a'
+like 2 "exclude: '*.{c,h' is no glob: a brace has no end" complexity project --exclude '*.{c,h'
+like 2 "exclude: '*.{c,h' is no glob" hotspots project --exclude '*.{c,h'
 
 # Since a revision: only what has come counts for the verdict.
 like 0 'since first: 1 added, 0 removed, 0 worse, 0 better' complexity project --since first

@@ -244,6 +244,28 @@ static void what_cannot_be_is_said(void **state)
     assert_string_equal(rig->diag.field, "toolchain");
 }
 
+static void a_glob_that_says_nothing_is_said(void **state)
+{
+    static const Span globs[] = {SPAN_INIT("*.c"), SPAN_INIT("src/[a-z*.c")};
+    Rig *rig = *state;
+    AnalysisFiles files = of(rig);
+
+    rig_put(rig, "a.c", "int f(void) { return 1; }\n");
+    files.include = globs;
+    files.n_include = 1;
+    assert_int_equal(rig_complexity(rig, &files), 0);
+    files.n_include = 2;
+    assert_int_equal(rig_complexity(rig, &files), ANALYSIS_E_OPTION);
+    assert_string_equal(rig->diag.field, "include");
+    assert_string_equal(rig->diag.message, "include: 'src/[a-z*.c' is no glob: a bracket has no "
+                                           "end, or an unknown kind in it");
+    files = of(rig);
+    files.exclude = globs;
+    files.n_exclude = 2;
+    assert_int_equal(rig_complexity(rig, &files), ANALYSIS_E_OPTION);
+    assert_string_equal(rig->diag.field, "exclude");
+}
+
 /* ---- what is kept ---- */
 
 static uint32_t cyclomatic_of(const Rig *rig, const char *path)
@@ -717,6 +739,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_large_file_of_no_language_is_no_matter, rig_setup,
                                         rig_teardown),
         cmocka_unit_test_setup_teardown(what_cannot_be_is_said, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(a_glob_that_says_nothing_is_said, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(a_file_with_the_same_stamp_is_not_read_again, rig_setup,
                                         rig_teardown),
         cmocka_unit_test_setup_teardown(other_bytes_of_the_same_size_and_time_are_seen, rig_setup,

@@ -300,30 +300,106 @@ static void a_report_has_both_sets_of_names(void **state)
     assert_false(has(desk, "/since"));
 }
 
-static void lists_are_cut_and_go_on_at_the_cursor(void **state)
+/* The cursor of the last answer. */
+static void take_cursor(const Desk *desk, char ret[64])
 {
-    Desk *desk = *state;
+    JsonValue v;
+    Span text = SPAN_NULL;
 
-    for (int i = 0; i < 5; i++) {
+    assert_int_equal(json_pointer(desk->structured, SPAN("/next_cursor"), &v), 0);
+    assert_true(json_string_plain(v, &text));
+    assert_true(text.n < 64);
+    memcpy(ret, text.p, text.n);
+    ret[text.n] = '\0';
+}
+
+/* A call with a cursor, and (may be "") more arguments: ",'limit':2". */
+static Asker *answer_at(Desk *desk, const char *tool, const char *cursor, const char *more)
+{
+    char arguments[256];
+
+    (void)snprintf(arguments, sizeof(arguments), "{'cursor':'%s','project_path':'@'%s}", cursor,
+                   more);
+    return answer_to(desk, tool, arguments);
+}
+
+static void put_files(Desk *desk, int n)
+{
+    for (int i = 0; i < n; i++) {
         char path[32];
 
         (void)snprintf(path, sizeof(path), "f%d.c", i);
         rig_put(desk->rig, path, IF_TWICE);
     }
+}
+
+static void lists_are_cut_and_go_on_at_the_cursor(void **state)
+{
+    Desk *desk = *state;
+    char cursor[64];
+
+    put_files(desk, 5);
     (void)answer_to(desk, "analyze_complexity", "{'project_path':'@','limit':2}");
     assert_at(desk, "/files/1/path", "\"f1.c\"");
     assert_false(has(desk, "/files/2"));
     assert_at(desk, "/next_offset", "2");
-    assert_at(desk, "/next_cursor", "\"2\"");
-    (void)answer_to(desk, "analyze_complexity", "{'project_path':'@','limit':2,'cursor':'4'}");
+    take_cursor(desk, cursor);
+    (void)answer_at(desk, "analyze_complexity", cursor, ",'limit':2");
+    assert_at(desk, "/files/0/path", "\"f2.c\"");
+    take_cursor(desk, cursor);
+    /* Pages may differ in length and format. */
+    (void)answer_at(desk, "analyze_complexity", cursor, ",'limit':3,'format':'json'");
     assert_at(desk, "/files/0/path", "\"f4.c\"");
     assert_false(has(desk, "/files/1"));
     assert_false(has(desk, "/next_cursor"));
     /* What other programs read is whole. */
     assert_says(answer_to(desk, "analyze_complexity", "{'project_path':'@','format':'csv'}"),
                 "f4.c");
-    (void)answer_to(desk, "analyze_complexity", "{'project_path':'@','limit':2,'cursor':'x'}");
-    assert_int_equal(desk->askers[0].error, CALL_ERROR_INVALID_ARGUMENTS);
+}
+
+/* Rows would be missed, or seen twice. */
+static void a_cursor_is_for_the_same_arguments_and_files(void **state)
+{
+    static const char *const none[] = {
+        "x", "2", "2-", "-0123456789abcdef", "2-0123456789abcdeg", "fffffffff-0123456789abcdef"};
+    Desk *desk = *state;
+    char cursor[64];
+    char other[64];
+
+    if (rig_try_git("/tmp", "--version") != 0) {
+        skip();
+    }
+    rig_init_repository(desk->rig);
+    put_files(desk, 5);
+    rig_commit(desk->rig, "one");
+    for (size_t i = 0; i < TW_ARRAY_SIZE(none); i++) {
+        Asker *asker = answer_at(desk, "analyze_complexity", none[i], "");
+
+        assert_int_equal(asker->error, CALL_ERROR_INVALID_ARGUMENTS);
+    }
+    (void)answer_to(desk, "analyze_complexity", "{'project_path':'@','limit':2}");
+    take_cursor(desk, cursor);
+    assert_int_equal(
+        answer_at(desk, "analyze_complexity", cursor, ",'limit':2,'exclude':['f0*']")->error,
+        CALL_ERROR_INVALID_ARGUMENTS);
+    assert_int_equal(answer_at(desk, "analyze_code_churn", cursor, ",'limit':2")->error,
+                     CALL_ERROR_INVALID_ARGUMENTS);
+    assert_int_equal(answer_at(desk, "analyze_hotspots", cursor, ",'limit':2")->error,
+                     CALL_ERROR_INVALID_ARGUMENTS);
+    (void)answer_at(desk, "analyze_complexity", cursor, ",'limit':2");
+    assert_at(desk, "/files/0/path", "\"f2.c\"");
+    (void)answer_to(desk, "analyze_code_churn", "{'project_path':'@','limit':2,'period_days':0}");
+    take_cursor(desk, other);
+    (void)answer_at(desk, "analyze_code_churn", other, ",'limit':2,'period_days':0");
+    assert_true(has(desk, "/analysis/files/1"));
+    /* One more file, which would have been in the first answer. */
+    rig_put(desk->rig, "a.c", IF_TWICE);
+    assert_int_equal(answer_at(desk, "analyze_complexity", cursor, ",'limit':2")->error,
+                     CALL_ERROR_INVALID_ARGUMENTS);
+    rig_commit(desk->rig, "two");
+    assert_int_equal(
+        answer_at(desk, "analyze_code_churn", other, ",'limit':2,'period_days':0")->error,
+        CALL_ERROR_INVALID_ARGUMENTS);
 }
 
 static void every_format_is_written(void **state)
@@ -444,6 +520,7 @@ static void hotspots_say_what_they_were_taken_from(void **state)
 {
     Desk *desk = *state;
     const Asker *asker;
+    char cursor[64];
 
     if (rig_try_git("/tmp", "--version") != 0) {
         skip();
@@ -470,7 +547,7 @@ static void hotspots_say_what_they_were_taken_from(void **state)
     assert_at(desk, "/notes", "[]");
     assert_true(has(desk, "/elapsed_ms"));
     assert_at(desk, "/next_offset", "2");
-    assert_at(desk, "/next_cursor", "\"2\"");
+    take_cursor(desk, cursor);
     assert_at(desk, "/hotspots/1/rank", "2");
     assert_false(has(desk, "/hotspots/2"));
     assert_says(asker,
@@ -478,9 +555,10 @@ static void hotspots_say_what_they_were_taken_from(void **state)
                 "functions)\\n- **Files changed:** 7 in 1 commit\\n- **Files skipped:** 1 (1 "
                 "vendored)\\n- **Files parsed with errors:** 1\\n- **Elapsed:** ");
     assert_says(asker, "3 more: they begin at offset 2.");
-    asker = answer_to(desk, "analyze_hotspots", "{'project_path':'@','limit':2,'cursor':'2'}");
+    asker = answer_at(desk, "analyze_hotspots", cursor, ",'limit':2");
     assert_at(desk, "/hotspots/0/rank", "3");
-    assert_at(desk, "/next_cursor", "\"4\"");
+    assert_at(desk, "/next_offset", "4");
+    take_cursor(desk, cursor);
     assert_says(asker, "| 3 | ");
     /* Two names that are no text are two, in each format. */
     asker = answer_to(desk, "analyze_hotspots",
@@ -755,6 +833,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_report_has_both_sets_of_names, setup, teardown),
         cmocka_unit_test_setup_teardown(lists_are_cut_and_go_on_at_the_cursor, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_cursor_is_for_the_same_arguments_and_files, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(every_format_is_written, setup, teardown),
         cmocka_unit_test_setup_teardown(errors_have_the_numbers_of_the_document, setup, teardown),
         cmocka_unit_test_setup_teardown(churn_and_hotspots_are_told, setup, teardown),

@@ -209,6 +209,48 @@ static void both_ways_of_matching_agree(void **state)
     assert_true(n_matches > 1000);
 }
 
+static void a_broken_pattern_is_told_and_a_whole_one_is_not(void **state)
+{
+    static const char *const whole[] = {"*.c",         "a/**/b", "{a,b}", "[a-z]*", "[]]",  "[!]a]",
+                                        "[[:digit:]]", "a}",     "\\{a",  "\\[a",   "a,b",  "[{]",
+                                        "{a,{b,c}}",   "./x/",   "[\\]]", "**",     "a\\\\"};
+    static const struct {
+        const char *pattern;
+        const char *fault;
+    } broken[] = {
+        {"", "it is empty"},
+        {"./", "it is empty"},
+        {"//", "it is empty"},
+        {"src/[a-", "a bracket has no end, or an unknown kind in it"},
+        {"[]", "a bracket has no end, or an unknown kind in it"},
+        {"[[:digits:]]", "a bracket has no end, or an unknown kind in it"},
+        {"*.{c,h", "a brace has no end"},
+        {"{a,{b}", "a brace has no end"},
+        {"{a,[}]", "a brace has no end"},
+        {"a\\", "it ends in a backslash"},
+    };
+    char longest[TOOLKIT_GLOB_MAX + 1];
+
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(whole); i++) {
+        const char *fault = toolkit_glob_fault(span_from_str(whole[i]));
+
+        if (fault != NULL) {
+            fail_msg("%s: %s", whole[i], fault);
+        }
+    }
+    for (size_t i = 0; i < TW_ARRAY_SIZE(broken); i++) {
+        const char *fault = toolkit_glob_fault(span_from_str(broken[i].pattern));
+
+        assert_non_null(fault);
+        assert_string_equal(fault, broken[i].fault);
+    }
+    memset(longest, 'a', sizeof(longest));
+    assert_null(toolkit_glob_fault(span_make(longest, TOOLKIT_GLOB_MAX)));
+    assert_string_equal(toolkit_glob_fault(span_make(longest, sizeof(longest))),
+                        "it is longer than 1024 bytes");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +259,7 @@ int main(void)
         cmocka_unit_test(two_stars_pass_slashes),
         cmocka_unit_test(braces_hold_alternatives),
         cmocka_unit_test(escapes_and_edges),
+        cmocka_unit_test(a_broken_pattern_is_told_and_a_whole_one_is_not),
         cmocka_unit_test(no_pattern_takes_long),
         cmocka_unit_test(both_ways_of_matching_agree),
     };
