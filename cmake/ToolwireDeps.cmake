@@ -18,6 +18,15 @@ function(tw_dep name module archive)
     target_link_libraries(tw_dep_${name} INTERFACE ${link})
 endfunction()
 
+# tw_dep_headers(NAME MODULE): the declarations of MODULE and nothing of it linked, as target tw_dep_NAME: the code
+# that uses it loads it when it is needed.
+function(tw_dep_headers name module)
+    string(TOUPPER ${name} upper)
+    pkg_check_modules(${upper} REQUIRED ${module})
+    add_library(tw_dep_${name} INTERFACE)
+    target_include_directories(tw_dep_${name} SYSTEM INTERFACE ${${upper}_INCLUDE_DIRS})
+endfunction()
+
 # tw_dep_llhttp: the system's libllhttp, where there is one; else Debian's node-llhttp, which is three C sources and a
 # header, compiled here without our warnings. For Windows always the latter: sources are the same everywhere.
 function(tw_dep_llhttp)

@@ -290,3 +290,27 @@
 /* Storage that an arena or buffer keeps between messages: covers the common message, so that steady
  * traffic allocates nothing, and lets a rare 10 MiB one go back to the system. */
 #define LIMIT_KEEP_BYTES ((size_t)256 * 1024)
+
+/* Language models (agent/model.h). The answer, in tokens, unless it is said: as the documented
+ * agent. A request: what the largest of the known services takes. An answer, an event of its stream
+ * and the input of one tool in it: a hundred times what models write, for models that never stop;
+ * and tools that one answer calls. */
+#define LIMIT_MODEL_TOKENS        4096
+#define LIMIT_MODEL_REQUEST_BYTES ((size_t)32 * 1024 * 1024)
+#define LIMIT_MODEL_ANSWER_BYTES  ((size_t)8 * 1024 * 1024)
+#define LIMIT_MODEL_EVENT_BYTES   ((size_t)2 * 1024 * 1024)
+#define LIMIT_MODEL_TOOL_BYTES    ((size_t)1024 * 1024)
+#define LIMIT_MODEL_TOOLS         128
+
+/* Silence of a model that ends a run, as the documented agent has it: large local models read a
+ * long conversation for a minute before their first word. Reaching the server; finding one on this
+ * machine that nobody has named, which is not waited for by a person. */
+#define LIMIT_MODEL_STALL_MS   120000
+#define LIMIT_MODEL_CONNECT_MS 10000
+#define LIMIT_MODEL_PROBE_MS   500
+
+/* Attempts of a run, and the waits between them: 1, 2, 4 s, or what the server asks for; one that
+ * asks for more than a minute is not waited for: a person would not know why. */
+#define LIMIT_MODEL_ATTEMPTS     4
+#define LIMIT_MODEL_BACKOFF_MS   1000
+#define LIMIT_MODEL_RETRY_MAX_MS 60000

@@ -75,6 +75,9 @@ echo 'libpcre2-dev gcovr' >"$work/missing"
 expect 'only what the group needs' 0 '*packages: libpcre2-dev?setup: done' '*recommends libpcre2-dev' build
 echo 'cmake g++' >"$work/missing"
 expect 'each package once' 0 '*packages: cmake g++?setup: done' '*recommends cmake g++' build bench
+echo 'libcurl4-openssl-dev' >"$work/missing"
+expect 'what is loaded at run time is declared at build time' 0 '*packages: libcurl4-openssl-dev?setup: done' \
+    '*recommends libcurl4-openssl-dev' build
 echo 'cmake' >"$work/missing"
 stub apt-cache 'exit 100'
 expect 'lists are fetched when absent' 0 '*fetching the package lists*' '*update*install*cmake' build
