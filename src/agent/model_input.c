@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/text.h"
-#include "json/json.h"
 #include "json/writer.h"
 
 /* Line ends stand between values only: in strings they are escaped. */
@@ -67,6 +66,19 @@ int model_input_read(Arena *arena, Span raw, Span *ret_input, bool *ret_is_bad)
     *ret_input = text;
     *ret_is_bad = false;
     return 0;
+}
+
+int model_member_text(Arena *arena, JsonValue object, Span key, Span *ret)
+{
+    JsonValue value;
+    int r;
+
+    *ret = SPAN_NULL;
+    if (!json_get(object, key, &value)) {
+        return 0;
+    }
+    r = json_string(value, arena, ret);
+    return r > 0 ? 0 : r; /* null, or something new */
 }
 
 Span model_id_make(char ret[MODEL_ID_SIZE], uint64_t seed, uint32_t n)

@@ -1,9 +1,10 @@
-/* agent/model_input.h: the input of a tool as a model wrote it, and ids for calls that have none.
- * Private to agent/model* and agent/script*. Thread: any. */
+/* agent/model_input.h: what models write: the inputs of tools, texts, and ids for calls that have
+ * none. Private to agent/model* and agent/script*. Thread: any. */
 #pragma once
 
 #include "base/arena.h"
 #include "base/span.h"
+#include "json/json.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,6 +17,9 @@
  * raw or in the arena; nothing at all is {}. Anything else is bad: *ret_input is raw. 0, -ENOMEM
  * (also if the arena is smaller than MODEL_INPUT_ARENA_BYTES of it). */
 int model_input_read(Arena *arena, Span raw, Span *ret_input, bool *ret_is_bad);
+
+/* A member that is a text, in the arena or borrowed; empty if there is none. 0, -ENOMEM. */
+int model_member_text(Arena *arena, JsonValue object, Span key, Span *ret);
 
 /* "call_" and 20 hex digits. */
 #define MODEL_ID_SIZE 32
