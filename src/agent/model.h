@@ -140,7 +140,8 @@ typedef struct ModelConfig {
  * but loop, log and the functions until free. Gives *ret. */
 int model_open(Model **ret, const ModelConfig *config, Diag *reterr_diag);
 
-/* Runs that are not over end without a word. May be NULL. Returns NULL. */
+/* Runs that are not over end without a word. Not from inside `event` or `chosen`. May be NULL.
+ * Returns NULL. */
 Model *model_free(Model *model);
 
 /* For people: "script", "openai:qwen3 at http://127.0.0.1:11434/v1"; "(choosing)" while that goes

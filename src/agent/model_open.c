@@ -1,14 +1,20 @@
 /* Which model it is to be. */
 #include <errno.h>
-#include <string.h>
 
 #include "agent/model.h"
+#include "agent/model_choice.h"
+#include "agent/model_http.h"
 #include "agent/model_script.h"
+#include "agent/model_settings.h"
 #include "agent/script.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "io/environment.h"
 #include "io/error_text.h"
 #include "io/file.h"
+
+/* Addresses, keys and names of the environment. */
+#define OPEN_ARENA_BYTES ((size_t)1024 * 1024)
 
 static int open_script_file(Model **ret, const ModelConfig *config, const char *path,
                             Diag *reterr_diag)
@@ -37,17 +43,45 @@ static int open_script_file(Model **ret, const ModelConfig *config, const char *
     return r;
 }
 
+/* The model, if the settings leave no question: *ret stays NULL if somebody must be asked. */
+static int open_known(Model **ret, const ModelConfig *config, const ModelSettings *settings,
+                      Diag *reterr_diag)
+{
+    if (settings->n_services > 0) {
+        return settings->services[0].model == NULL
+                   ? 0
+                   : model_http_new(ret, &settings->services[0], config, NULL);
+    }
+    if (settings->script.n > 0) {
+        return open_script_file(ret, config, settings->script.p, reterr_diag);
+    }
+    return model_script_new(ret, config->loop, "script", NULL, reterr_diag);
+}
+
 int model_open(Model **ret, const ModelConfig *config, Diag *reterr_diag)
 {
-    Span name = span_from_str(config->name != NULL ? config->name : "script");
+    ModelConfig whole = *config;
+    ModelSettings settings;
+    Model *known = NULL;
+    Arena arena;
+    int r;
 
-    if (span_equals(name, SPAN("script"))) {
-        return model_script_new(ret, config->loop, "script", NULL, reterr_diag);
+    if (whole.environment == NULL) {
+        whole.environment = io_environment();
     }
-    if (span_starts_with(name, SPAN("script:"))) {
-        return open_script_file(ret, config, name.p + strlen("script:"), reterr_diag);
+    arena_init(&arena, OPEN_ARENA_BYTES);
+    r = model_settings_read(&settings, &arena, &whole, reterr_diag);
+    if (r == 0) {
+        r = open_known(&known, &whole, &settings, reterr_diag);
     }
-    return diag_set(reterr_diag, MODEL_E_UNKNOWN,
-                    "there is no model '%s': script, script:FILE, openai:NAME, anthropic:NAME",
-                    config->name);
+    if (r == 0 && (known == NULL || whole.chosen != NULL)) {
+        r = model_choice_new(ret, &settings, &whole, known);
+        if (r != 0) {
+            known = model_free(known);
+        }
+    } else if (r == 0) {
+        *ret = known;
+    }
+    arena_deinit(&arena);
+    return r;
 }

@@ -14,6 +14,7 @@ struct IoFetcher {
     IoFetch *first;
     unsigned depth;     /* of calls into libcurl: while > 0, no transfer may be added or removed */
     size_t n_unsettled; /* started or freed meanwhile */
+    bool is_deaf;       /* a socket could not be watched: whoever waits would wait for ever */
     bool is_global;     /* curl_global_init was called */
 };
 

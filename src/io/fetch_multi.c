@@ -58,7 +58,8 @@ static FetchSocket *socket_new(IoFetcher *fetcher, curl_socket_t fd)
     return socket;
 }
 
-/* A CURLMOPT_SOCKETFUNCTION; called inside libcurl. -1: the transfers fail. */
+/* A CURLMOPT_SOCKETFUNCTION; called inside libcurl. Never an error: that would end all that libcurl
+ * does, now and later. */
 static int fetcher_on_socket(CURL *easy, curl_socket_t fd, int what, void *context, void *data)
 {
     IoFetcher *fetcher = context;
@@ -76,7 +77,8 @@ static int fetcher_on_socket(CURL *easy, curl_socket_t fd, int what, void *conte
     if (socket == NULL) {
         socket = socket_new(fetcher, fd);
         if (socket == NULL) {
-            return -1;
+            fetcher->is_deaf = true;
+            return 0;
         }
         (void)fetcher->library.curl_multi_assign(fetcher->multi, fd, socket);
     }
@@ -86,7 +88,10 @@ static int fetcher_on_socket(CURL *easy, curl_socket_t fd, int what, void *conte
     if (what != CURL_POLL_IN) {
         events |= UV_WRITABLE;
     }
-    return uv_poll_start(&socket->poll, events, socket_on_event) == 0 ? 0 : -1;
+    if (uv_poll_start(&socket->poll, events, socket_on_event) != 0) {
+        fetcher->is_deaf = true;
+    }
+    return 0;
 }
 
 /* A CURLMOPT_TIMERFUNCTION; called inside libcurl. */
@@ -193,6 +198,25 @@ static bool fetcher_tell_end(IoFetcher *fetcher)
     return true;
 }
 
+/* Which of them it concerns cannot be told: there was no memory, and all end. */
+static void fetcher_end_all(IoFetcher *fetcher)
+{
+    IoFetch *fetch;
+
+    fetcher->is_deaf = false;
+    for (fetch = fetcher->first; fetch != NULL; fetch = fetch->next) {
+        fetch->reason = IO_FETCH_NO_MEMORY; /* those that are started meanwhile do not have it */
+    }
+    for (fetch = fetcher->first; fetch != NULL;) {
+        if (!fetch->is_gone && fetch->reason == IO_FETCH_NO_MEMORY) {
+            fetch_finish(fetch, IO_FETCH_NO_MEMORY, NULL);
+            fetch = fetcher->first; /* its owner may have freed any */
+        } else {
+            fetch = fetch->next;
+        }
+    }
+}
+
 /* One that was started or freed inside a callback, if there is one. */
 static bool fetcher_settle_one(IoFetcher *fetcher)
 {
@@ -222,6 +246,9 @@ void fetcher_settle(IoFetcher *fetcher)
         return;
     }
     while (fetcher_tell_end(fetcher) || fetcher_settle_one(fetcher)) {
+    }
+    if (fetcher->is_deaf) {
+        fetcher_end_all(fetcher);
     }
 }
 
