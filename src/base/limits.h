@@ -287,6 +287,38 @@
 #define LIMIT_COMMAND_LEASE_MAX_MS ((int64_t)24 * 60 * 60 * 1000)
 #define LIMIT_COMMAND_THERE_MS     ((int64_t)90 * 1000)
 
+/* An agent's files (providers/files.h). A file that is read or written: ten times what a model
+ * takes in. Of a command, each of its outputs: what a model reads of it; and the time of the
+ * documented system. Of a search: what it looks at, and for how long, before it gives what it has;
+ * and results unless it is said, and at most. Entries of one folder. Commands at once: each is a
+ * process. */
+#define LIMIT_FILES_BYTES          ((size_t)10 * 1024 * 1024)
+#define LIMIT_FILES_OUTPUT_BYTES   ((size_t)256 * 1024)
+#define LIMIT_FILES_COMMAND_MS     ((int64_t)10 * 1000)
+#define LIMIT_FILES_SEARCH_BYTES   ((uint64_t)256 * 1024 * 1024)
+#define LIMIT_FILES_SEARCH_ENTRIES ((size_t)200000)
+#define LIMIT_FILES_SEARCH_MS      ((int64_t)10 * 1000)
+#define LIMIT_FILES_RESULTS        100
+#define LIMIT_FILES_RESULTS_MAX    1000
+#define LIMIT_FILES_ENTRIES        ((size_t)10000)
+#define LIMIT_FILES_RUNNING        16
+
+/* Attachments: a text, and a picture before it is encoded; both as in the documented system. A
+ * picture counts as so many tokens, whatever its size: the largest that the known models charge. */
+#define LIMIT_AGENT_FILE_BYTES   ((size_t)10 * 1024 * 1024)
+#define LIMIT_AGENT_IMAGE_BYTES  ((size_t)5 * 1024 * 1024)
+#define LIMIT_AGENT_IMAGE_TOKENS 1600
+
+/* Conversations on disk. One message: a line of the protocol and some attachments. An id or title:
+ * people read them. What is loaded of a conversation, unless it is said: more than any model takes.
+ * Conversations on a page of a list, and at most. Operations that share a commit. */
+#define LIMIT_AGENT_MESSAGE_BYTES ((size_t)64 * 1024 * 1024)
+#define LIMIT_AGENT_NAME_BYTES    ((size_t)1024)
+#define LIMIT_AGENT_LOAD_BYTES    ((size_t)32 * 1024 * 1024)
+#define LIMIT_AGENT_LIST          50
+#define LIMIT_AGENT_LIST_MAX      1000
+#define LIMIT_AGENT_STORE_BATCH   256
+
 /* Storage that an arena or buffer keeps between messages: covers the common message, so that steady
  * traffic allocates nothing, and lets a rare 10 MiB one go back to the system. */
 #define LIMIT_KEEP_BYTES ((size_t)256 * 1024)
