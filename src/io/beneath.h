@@ -53,8 +53,8 @@ typedef struct IoBeneathInfo {
 } IoBeneathInfo;
 
 typedef struct IoBeneathEntry {
-    char *name;   /* one name, any bytes but NUL and '/'; the list's */
-    bool is_link; /* itself; kind and size are of what it leads to */
+    const char *name; /* one name, any bytes but NUL and '/'; the list's */
+    bool is_link;     /* itself; kind and size are of what it leads to */
     IoBeneathKind kind;
     uint64_t size;
 } IoBeneathEntry;

@@ -130,6 +130,7 @@ static int child_start(Child *child, Diag *reterr_diag)
         .environment = child->spec->environment,
         .folder = child->spec->folder,
         .dies_with_thread = true, /* which is here until the child has gone */
+        .confine = child->spec->confine,
     };
     int r;
 
@@ -370,6 +371,8 @@ int io_child_run(const IoChildSpec *spec, Bytes *errors, IoProcessExit *ret_exit
         r = child_serve(&child);
         if (r != 0) {
             child_kill(&child);
+        } else if (spec->ends_group) {
+            (void)kill(-child.pid, SIGKILL); /* not reaped yet: the number is still its group's */
         }
         how = child_reap(&child);
         if (r == 0) {

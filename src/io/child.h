@@ -2,16 +2,18 @@
  *
  * For work threads and commands, which have no loop to give. The child is started without a shell,
  * in a group of its own, and reaped before the call returns. When it has ended its output has: what
- * it has left behind is neither waited for nor ended. Thread: any.
+ * it has left behind is not waited for, nor ended unless that is asked for. Thread: any.
  */
 #pragma once
 
 #include "base/bytes.h"
 #include "base/diag.h"
 #include "base/span.h"
+#include "io/confine.h"
 #include "io/process.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 enum {
@@ -29,6 +31,9 @@ typedef struct IoChildSpec {
     int (*output)(void *context, const char *p, size_t n);
     void *context;
     const atomic_bool *cancel; /* may be NULL; seen within 20 ms */
+    const IoConfine *confine;  /* what it may reach (io/confine.h); NULL: what we may */
+    bool ends_group; /* what it has left running in its group is killed. Not on Windows, nor is
+                        confine */
 } IoChildSpec;
 
 /* errors (may be NULL): gets the beginning of its stderr, as far as it may grow; the rest is read

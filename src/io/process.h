@@ -17,6 +17,7 @@
 
 #include "base/diag.h"
 #include "base/span.h"
+#include "io/confine.h"
 #include "io/loop.h"
 
 #include <stdbool.h>
@@ -49,6 +50,7 @@ typedef struct IoProcessSpec {
      * there as long as the process is. A thread that may end before its children must not ask for
      * it: the system looks at the thread, not at the process. */
     bool dies_with_thread;
+    const IoConfine *confine; /* what it may reach; NULL: what we may. Not on Windows */
 } IoProcessSpec;
 
 /* How it ended. */

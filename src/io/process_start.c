@@ -99,6 +99,9 @@ static int child_exec(const IoProcessSpec *spec, const int theirs[3], pid_t pare
     if (r == 0 && spec->dies_with_thread) {
         r = child_die_with(parent);
     }
+    if (r == 0 && spec->confine != NULL) {
+        r = io_confine_enter(spec->confine);
+    }
     if (r == 0) {
         if (spec->environment != NULL) {
             environ = child_strings(spec->environment); /* PATH is looked up in it */
