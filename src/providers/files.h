@@ -50,6 +50,10 @@ typedef struct FilesConfig {
     size_t max_file_bytes;
     size_t max_output_bytes; /* of a command, each of stdout and stderr; the rest is dropped */
     int64_t command_ms;
+    /* Of a search: what it looks at, and for how long. */
+    size_t max_search_entries;
+    uint64_t max_search_bytes;
+    int64_t search_ms;
     const LogSink *log; /* may be NULL */
 } FilesConfig;
 
