@@ -30,5 +30,6 @@ int agent_attach_file(IoBeneath *const *roots, size_t n_roots, Span path, Arena 
                       AgentBlock *ret, Diag *reterr_diag);
 
 /* A picture that came inside the message: base64, with or without "data:…;base64," in front. Its
- * name is for the words only. The block borrows data. 0, -ENOMEM, AGENT_ATTACH_E_*. */
+ * name is for the words only. The block borrows data, unless it has line ends. 0, -ENOMEM,
+ * AGENT_ATTACH_E_*. */
 int agent_attach_image(Span data, Span name, Arena *arena, AgentBlock *ret, Diag *reterr_diag);

@@ -116,8 +116,8 @@ typedef struct AgentStoreConfig {
  * Borrows the strings until return. */
 int agent_store_open(AgentStore **ret, const AgentStoreConfig *config, Diag *reterr_diag);
 
-/* Does what was submitted, waits for the disk, and tells of it before it returns. May be NULL.
- * Returns NULL. */
+/* Does what was submitted, waits for the disk, and tells of it before it returns. Not from inside a
+ * `done`. May be NULL. Returns NULL. */
 AgentStore *agent_store_close(AgentStore *store);
 
 /* op->done always comes, and not before this returns. Keeps the loop running until then. */
