@@ -94,7 +94,7 @@ static void conversations_are_listed_by_their_last_change(void **state)
     (void)state;
     rig_open();
     for (int i = 0; i < 5; i++) {
-        char id[8];
+        char id[16];
 
         (void)snprintf(id, sizeof(id), "c%d", i);
         rig_ms = 2000 + i;

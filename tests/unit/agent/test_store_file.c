@@ -231,7 +231,7 @@ static void what_was_acknowledged_survives_a_kill(void **state)
 
     (void)state;
     for (int round = 0; round < 5; round++) {
-        char id[8];
+        char id[16];
         int number;
         int status;
         int fd;
