@@ -346,3 +346,21 @@
 #define LIMIT_MODEL_ATTEMPTS     4
 #define LIMIT_MODEL_BACKOFF_MS   1000
 #define LIMIT_MODEL_RETRY_MAX_MS 60000
+/* A line between a shell and an agent, either way: what the shells of the field hold before they
+ * drop it. */
+#define LIMIT_AGENT_LINE_BYTES 10485760
+
+/* An id of a request, a conversation, a use of a tool; attachments of one message; requests that an
+ * agent has open at once. */
+#define LIMIT_AGENT_ID_BYTES    256
+#define LIMIT_AGENT_ATTACHMENTS 64
+#define LIMIT_AGENT_REQUESTS    1024
+
+/* A shell gives a request up after so long without a word about it; so an agent that waits for its
+ * model or a tool says every now and then that it is there. */
+#define LIMIT_AGENT_IDLE_MS  60000
+#define LIMIT_AGENT_ALIVE_MS 15000
+
+/* An agent that ends is started again after this, doubled each time until one has answered. */
+#define LIMIT_AGENT_RESTART_MS     500
+#define LIMIT_AGENT_RESTART_MAX_MS 30000
