@@ -4,6 +4,7 @@
  *     call.h      inside a handler: arguments, answers, progress, questions
  *     host.h      a program whose tools are reached through bridges
  *     addin.h     a program that offers them to a hub
+ *     agent.h     a program that starts an agent and shows what it answers
  *     document.h  a program with a document, and commands that change it safely
  *     client.h    a program that uses them
  *     json.h      writing JSON text
@@ -16,6 +17,7 @@
 #pragma once
 
 #include <toolwire/addin.h>
+#include <toolwire/agent.h>
 #include <toolwire/call.h>
 #include <toolwire/client.h>
 #include <toolwire/document.h>

@@ -416,6 +416,12 @@ void agent_client_forget(AgentClient *client, Span id)
     agent_shell_forget(&client->shell, id);
 }
 
+void agent_client_slept(AgentClient *client, int64_t ms)
+{
+    agent_shell_slept(&client->shell, ms);
+    client_set_timer(client);
+}
+
 bool agent_client_is_ready(const AgentClient *client)
 {
     return client->shell.is_ready;

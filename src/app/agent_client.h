@@ -67,6 +67,9 @@ int agent_client_request(AgentClient *client, const AgentRequest *request, void 
 /* Nobody wants to hear of it any more. */
 void agent_client_forget(AgentClient *client, Span id);
 
+/* The loop did not run for so long: nobody was silent, only nobody has listened. */
+void agent_client_slept(AgentClient *client, int64_t ms);
+
 /* Has the agent that runs now said that it is ready? */
 bool agent_client_is_ready(const AgentClient *client);
 

@@ -111,7 +111,7 @@ run_addin() {
 initialize='{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}'
 modern='"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}'
 
-# use FOLDER: the six programs in it do what they are for.
+# use FOLDER: the programs in it do what they are for.
 use() {
     local out
     out=$(talk "$1/hello_server" "$initialize" \
@@ -132,6 +132,9 @@ use() {
     expect "$1: client calls" 'Hello, Bob!' "$out"
     out=$(timeout 60 "$1/client" nothing '{}' "$1/hello_server" 2>&1) && out="it succeeded: $out"
     expect "$1: client fails" 'client: the server answered with an error' "$out"
+    out=$(timeout 60 "$1/agent_shell" 'hi there' sh "$work/agent" 2>&1)
+    expect "$1: agent_shell" 'a line of the log
+Hi, too.' "$out"
     out=$(run_parent "$1/parent" 2>&1)
     expect "$1: parent" 'toolwire bridge PLACE/p.sock PLACE/p.json
 {"mcpServers":{"parent":{"command":"toolwire","args":["bridge","PLACE/p.sock","PLACE/p.json"]}}}
@@ -146,7 +149,21 @@ stopped
 ended with 0' "$out"
 }
 
-examples=(hello_server async_tool ask_input client parent addin)
+# An agent that answers one message, whatever it is.
+cat >"$work/agent" <<'END'
+echo '{"type":"ready","timestamp":1}'
+IFS= read -r line
+echo 'a line of the log'
+id=${line#*'"id":"'}
+id=${id%%'"'*}
+for token in 'Hi, ' 'too.'; do
+    printf '{"type":"token","id":"%s","token":"%s","timestamp":2}\n' "$id" "$token"
+done
+printf '{"type":"done","id":"%s","timestamp":3}\n' "$id"
+cat >/dev/null
+END
+
+examples=(hello_server async_tool ask_input client parent addin agent_shell)
 read -ra cflags <<<"$(pc_in "$prefix" --cflags)"
 read -ra libs <<<"$(pc_in "$prefix" --libs)"
 read -ra static_libs <<<"$(pc_in "$prefix" --static --libs)"

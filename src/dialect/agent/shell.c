@@ -308,6 +308,13 @@ bool agent_shell_expire(AgentShell *shell, AgentShellEvent *ret, int64_t now_ms)
     return true;
 }
 
+void agent_shell_slept(AgentShell *shell, int64_t ms)
+{
+    for (AgentShellRequest *request = shell->oldest; request != NULL; request = request->newer) {
+        request->heard_ms += ms;
+    }
+}
+
 bool agent_shell_lose(AgentShell *shell, AgentShellEvent *ret)
 {
     size_t cursor = 0;

@@ -89,6 +89,9 @@ int64_t agent_shell_next_deadline(const AgentShell *shell);
 /* One request whose time is over; false if there is none (any more). */
 bool agent_shell_expire(AgentShell *shell, AgentShellEvent *ret, int64_t now_ms);
 
+/* Nobody has listened for so long: that was not the agent's silence. */
+void agent_shell_slept(AgentShell *shell, int64_t ms);
+
 /* The agent has gone: gives each open request once, then false. Then a new one may begin. */
 bool agent_shell_lose(AgentShell *shell, AgentShellEvent *ret);
 

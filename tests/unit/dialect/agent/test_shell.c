@@ -136,6 +136,20 @@ static void the_silent_are_found_in_order_among_the_lively(void **state)
     rig_deinit(&rig);
 }
 
+static void time_in_which_nobody_listened_is_no_silence(void **state)
+{
+    Rig rig;
+
+    (void)state;
+    rig_init(&rig);
+    assert_int_equal(open_request(&rig, "a", NULL, 0), 0);
+    assert_int_equal(open_request(&rig, "b", NULL, 10), 0);
+    agent_shell_slept(&rig.shell, 1000000);
+    assert_int_equal(agent_shell_next_deadline(&rig.shell), LIMIT_AGENT_IDLE_MS + 1000000);
+    assert_false(agent_shell_expire(&rig.shell, &rig.event, 1000000));
+    rig_deinit(&rig);
+}
+
 static void noise_is_cut_and_plain(void **state)
 {
     char line[2000];
@@ -190,6 +204,7 @@ int main(void)
         cmocka_unit_test(a_full_buffer_opens_nothing),
         cmocka_unit_test(events_carry_what_was_given_with_the_request),
         cmocka_unit_test(the_silent_are_found_in_order_among_the_lively),
+        cmocka_unit_test(time_in_which_nobody_listened_is_no_silence),
         cmocka_unit_test(noise_is_cut_and_plain),
         cmocka_unit_test(every_failed_allocation_is_survived),
     };
