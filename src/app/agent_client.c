@@ -3,13 +3,14 @@
  * when its output has ended and it was reaped; where only one of them comes the other is waited for
  * a moment, and then no longer.
  */
-#include "app/agent_client_internal.h"
+#include "app/agent_client.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "app/agent_client_internal.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/limits.h"

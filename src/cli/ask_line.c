@@ -1,7 +1,9 @@
 #include "cli/ask_line.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/select.h>
 #include <unistd.h>
 
 /* Set by Ctrl-C while a question stands on the terminal. */
@@ -13,21 +15,44 @@ static void ask_on_interrupt(int signum)
     arg_interrupted = 1;
 }
 
-bool ask_line_read(char *line, size_t size, size_t *ret_n)
+/* The next byte; false at the end of the input, and if Ctrl-C came, which it only does in here. */
+static bool ask_next(char *ret, const sigset_t *mask)
 {
-    struct sigaction ours = {.sa_handler = ask_on_interrupt}; /* no SA_RESTART: read returns */
-    struct sigaction before;
-    size_t n = 0;
-    ssize_t got = 1;
+    fd_set readable;
 
-    (void)fflush(stderr);
+    FD_ZERO(&readable);
+    FD_SET(STDIN_FILENO, &readable);
+    while (arg_interrupted == 0 &&
+           pselect(STDIN_FILENO + 1, &readable, NULL, NULL, NULL, mask) < 0 && errno == EINTR) {
+        FD_SET(STDIN_FILENO, &readable);
+    }
+    return arg_interrupted == 0 && read(STDIN_FILENO, ret, 1) == 1;
+}
+
+bool ask_line_read(const char *prompt, char *line, size_t size, size_t *ret_n)
+{
+    struct sigaction ours = {.sa_handler = ask_on_interrupt};
+    struct sigaction before;
+    sigset_t interrupt;
+    sigset_t mask;
+    size_t n = 0;
+    bool is_read = true;
+
+    /* Blocked but while we wait for input: a Ctrl-C between the prompt and the waiting would not
+     * end it. */
+    (void)sigemptyset(&interrupt);
+    (void)sigaddset(&interrupt, SIGINT);
+    (void)sigprocmask(SIG_BLOCK, &interrupt, &mask);
     (void)sigaction(SIGINT, &ours, &before);
-    while (n < size && (got = read(STDIN_FILENO, line + n, 1)) == 1 && line[n] != '\n') {
+    fputs(prompt, stderr);
+    (void)fflush(stderr);
+    while (n < size && (is_read = ask_next(&line[n], &mask)) && line[n] != '\n') {
         n++;
     }
     (void)sigaction(SIGINT, &before, NULL);
+    (void)sigprocmask(SIG_SETMASK, &mask, NULL);
     *ret_n = n;
-    return got == 1;
+    return is_read;
 }
 
 bool ask_line_was_interrupted(void)

@@ -4,9 +4,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Reads a line from the terminal, without its newline, up to size bytes of it. False at its end and
- * on Ctrl-C, which does not end the program while this waits. */
-bool ask_line_read(char *line, size_t size, size_t *ret_n);
+/* Prints prompt on stderr and reads a line from the terminal, without its newline, up to size bytes
+ * of it. False at its end and on Ctrl-C, which does not end the program from the moment on in which
+ * the prompt can be read. */
+bool ask_line_read(const char *prompt, char *line, size_t size, size_t *ret_n);
 
 /* Has Ctrl-C been pressed at a line since the last forget? */
 bool ask_line_was_interrupted(void);

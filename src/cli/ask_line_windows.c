@@ -16,15 +16,16 @@ static BOOL WINAPI ask_on_interrupt(DWORD event)
     return TRUE;
 }
 
-bool ask_line_read(char *line, size_t size, size_t *ret_n)
+bool ask_line_read(const char *prompt, char *line, size_t size, size_t *ret_n)
 {
     HANDLE input = GetStdHandle(STD_INPUT_HANDLE);
     size_t n = 0;
     DWORD got = 0;
     bool is_read = true;
 
-    (void)fflush(stderr);
     (void)SetConsoleCtrlHandler(ask_on_interrupt, TRUE);
+    fputs(prompt, stderr);
+    (void)fflush(stderr);
     while (n < size) {
         is_read = ReadFile(input, line + n, 1, &got, NULL) && got == 1;
         if (!is_read || line[n] == '\n') {

@@ -79,7 +79,7 @@ static int ask_for(TemplateInput *input, const Template *t, const TemplateParame
         int r;
 
         print_question(p);
-        if (!ask_line_read(line, sizeof(line), &n)) {
+        if (!ask_line_read("", line, sizeof(line), &n)) {
             fprintf(stderr, "\n");
             return QUESTION_E_ENDED;
         }

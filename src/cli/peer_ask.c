@@ -212,7 +212,7 @@ static AskOutcome ask_for_field(Bytes *out, Arena *arena, Span name, JsonValue s
 
     for (;;) {
         print_prompt(name, schema, must_have);
-        if (!ask_line_read(line, sizeof(line), &n)) {
+        if (!ask_line_read("", line, sizeof(line), &n)) {
             return ASK_ENDED;
         }
         if (n == 0 && json_get(schema, SPAN("default"), &preset)) {
@@ -269,7 +269,7 @@ static char ask_consent(const char *question)
     size_t n = 0;
 
     fprintf(stderr, "\n%s [Y]es, [d]ecline, [c]ancel: ", question);
-    if (!ask_line_read(line, sizeof(line), &n)) {
+    if (!ask_line_read("", line, sizeof(line), &n)) {
         return 'c';
     }
     if (n == 0 || line[0] == 'y' || line[0] == 'Y') {

@@ -14,6 +14,16 @@
 #define READY                                                                                      \
     SAY("{\"type\":\"ready\",\"version\":\"1.0.0\",\"capabilities\":[\"tools\"],\"timestamp\":1}")
 
+#define TOOL(type, more)                                                                           \
+    "{\"type\":\"tool_" type "\",\"id\":\"req-1\",\"data\":{\"toolId\":\"t\","                     \
+    "\"toolName\":\"write_file\"," more "}}"
+#define TOOL_USE      TOOL("use", "\"input\":{\"p\":1},\"approvalRequired\":true")
+#define TOOL_PROGRESS TOOL("progress", "\"elapsedMs\":5,\"message\":\"half\"")
+#define TOOL_RESULT   TOOL("result", "\"result\":[1]")
+#define TOOL_ERROR    TOOL("result", "\"error\":\"refused\"")
+#define TOKEN(text)   "{\"type\":\"token\",\"id\":\"req-1\",\"token\":\"" text "\"}"
+#define DONE          "{\"type\":\"done\",\"id\":\"req-1\"}"
+
 typedef struct Run {
     TwAgentClient *client;
     TwAgentClientOptions options;
@@ -80,11 +90,8 @@ static void a_message_is_answered_token_by_token(void **state)
     (void)state;
     run_init(&run);
     assert_int_equal(
-        run_start(&run, READY
-                  "read -r a; " SAY("{\"type\":\"token\",\"id\":\"req-1\",\"token\":"
-                                    "\"He\"}") "echo log; " SAY("{\"type\":\"token\",\"id\":\"req-"
-                                                                "1\",\"token\":\"llo\"}")
-                      SAY("{\"type\":\"done\",\"id\":\"req-1\",\"data\":{\"a\":1}}") "cat"),
+        run_start(&run, READY "read -r a; " SAY(TOKEN("He")) "echo log; " SAY(TOKEN("llo"))
+                            SAY("{\"type\":\"done\",\"id\":\"req-1\",\"data\":{\"a\":1}}") "cat"),
         0);
     assert_heard(&run, "ready |1.0.0|[\"tools\"]||\n");
     assert_int_equal(run_say(&run, "hi"), 0);
@@ -97,31 +104,10 @@ static void a_message_is_answered_token_by_token(void **state)
 
 static void tools_are_shown_and_approved_from_the_callback(void **state)
 {
-    static const char
-        script[] =
-            READY "read -r a; " SAY(
-                "{\"type\":\"tool_use\",\"id\":\"req-1\",\"data\":{\"toolId\":\"t\","
-                "\"toolName\":\"write_file\",\"input\":{\"p\":1},\"approvalRequired\":"
-                "true}}") "read -r b; case $b in *'\"approved\":true'*) " SAY("{\"type\":\"tool_"
-                                                                              "progress\",\"id\":"
-                                                                              "\"req-1\",\"data\":{"
-                                                                              "\"toolId\":\"t\","
-                                                                              "\"toolName\":"
-                                                                              "\"write_file\","
-                                                                              "\"elapsedMs\":5,"
-                                                                              "\"message\":"
-                                                                              "\"half\"}}")
-                SAY("{\"type\":\"tool_result\",\"id\":\"req-1\",\"data\":{\"toolId\":\"t\","
-                    "\"toolName\":\"write_file\",\"result\":[1]}}") ";; *) " SAY("{\"type\":\"tool_"
-                                                                                 "result\",\"id\":"
-                                                                                 "\"req-1\","
-                                                                                 "\"data\":{"
-                                                                                 "\"toolId\":\"t\","
-                                                                                 "\"toolName\":"
-                                                                                 "\"write_file\","
-                                                                                 "\"error\":"
-                                                                                 "\"refused\"}}") ";; esac; " SAY("{\"type\":\"done\",\"id\":\"req-2\"}")
-                    SAY("{\"type\":\"done\",\"id\":\"req-1\"}") "cat";
+    static const char script[] = READY "read -r a; " SAY(
+        TOOL_USE) "read -r b; case $b in *'\"approved\":true'*) " SAY(TOOL_PROGRESS)
+        SAY(TOOL_RESULT) ";; *) " SAY(TOOL_ERROR) ";; esac; " SAY(
+            "{\"type\":\"done\",\"id\":\"req-2\"}") SAY(DONE) "cat";
     Run run;
 
     (void)state;
