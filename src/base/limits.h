@@ -318,6 +318,17 @@
 #define LIMIT_AGENT_LIST          50
 #define LIMIT_AGENT_LIST_MAX      1000
 #define LIMIT_AGENT_STORE_BATCH   256
+/* A turn of the agent (agent/turn.h). Rounds of tools, as the documented agent has it. How long a
+ * person may think about a call; any turn. What it says and hears in all; what the model reads of
+ * one result: a quarter of a usual context. Calls of one answer. How often the shell hears that a
+ * tool still runs, as the real one is used to. */
+#define LIMIT_AGENT_ROUNDS       10
+#define LIMIT_AGENT_APPROVAL_MS  ((int64_t)10 * 60 * 1000)
+#define LIMIT_AGENT_TURN_MS      ((int64_t)60 * 60 * 1000)
+#define LIMIT_AGENT_TURN_BYTES   ((size_t)128 * 1024 * 1024)
+#define LIMIT_AGENT_RESULT_BYTES ((size_t)128 * 1024)
+#define LIMIT_AGENT_ROUND_TOOLS  128
+#define LIMIT_AGENT_PROGRESS_MS  1000
 
 /* Storage that an arena or buffer keeps between messages: covers the common message, so that steady
  * traffic allocates nothing, and lets a rare 10 MiB one go back to the system. */
