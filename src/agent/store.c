@@ -112,7 +112,7 @@ static void store_main(void *context)
             break;
         }
         io_mutex_unlock(&store->lock);
-        store_run(&store->file, batch.first, store_now_ms(store));
+        agent_store_run(&store->file, batch.first, store_now_ms(store));
         io_mutex_lock(&store->lock);
         while ((op = ops_pop(&batch)) != NULL) {
             ops_push(&store->done, op);

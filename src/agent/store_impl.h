@@ -75,14 +75,14 @@ int store_row_find(StoreFile *file, AgentStoreOp *op, StoreRow *ret);
 int store_row_tell(AgentStoreOp *op, const StoreRow *row);
 
 /* A text, borrowed until the statement is stepped or reset. */
-Span store_column(sqlite3_stmt *sql, int at);
+Span agent_store_column(sqlite3_stmt *sql, int at);
 
 /* AGENT_STORE_LOAD. */
 int store_load(StoreFile *file, AgentStoreOp *op);
 
 /* Runs the operations from first on (by next) in one transaction, and sets r of each.
  * (store_verbs.c) */
-void store_run(StoreFile *file, AgentStoreOp *first, int64_t now_ms);
+void agent_store_run(StoreFile *file, AgentStoreOp *first, int64_t now_ms);
 
 /* Appends the blocks of a message as a JSON array; scratch is used and not reset. 0, -ENOMEM,
  * BYTES_E_FULL. */

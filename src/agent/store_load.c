@@ -41,7 +41,7 @@ static int loading_take(Loading *loading, StoreFile *file, sqlite3_stmt *sql)
     if (r != 0) {
         return r;
     }
-    content = arena_copy(&op->arena, store_column(sql, 1));
+    content = arena_copy(&op->arena, agent_store_column(sql, 1));
     if (content.p == NULL) {
         return err_raise(-ENOMEM);
     }

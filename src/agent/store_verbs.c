@@ -26,7 +26,7 @@ static void verb_bind(sqlite3_stmt *sql, int at, Span text)
                               SQLITE_UTF8);
 }
 
-Span store_column(sqlite3_stmt *sql, int at)
+Span agent_store_column(sqlite3_stmt *sql, int at)
 {
     const char *p = sqlite3_column_blob(sql, at);
 
@@ -52,8 +52,8 @@ static int verb_simple(StoreFile *file, StoreSql which)
 
 static int verb_read_row(sqlite3_stmt *sql, Arena *arena, StoreRow *ret)
 {
-    Span id = arena_copy(arena, store_column(sql, 1));
-    Span title = arena_copy(arena, store_column(sql, 2));
+    Span id = arena_copy(arena, agent_store_column(sql, 1));
+    Span title = arena_copy(arena, agent_store_column(sql, 2));
 
     if (id.p == NULL || title.p == NULL) {
         return err_raise(-ENOMEM);
@@ -377,7 +377,7 @@ static void ops_fail(AgentStoreOp *first, int r)
     }
 }
 
-void store_run(StoreFile *file, AgentStoreOp *first, int64_t now_ms)
+void agent_store_run(StoreFile *file, AgentStoreOp *first, int64_t now_ms)
 {
     bool writes = false;
     int r;
