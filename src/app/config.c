@@ -22,7 +22,7 @@
 
 static const char *const config_keys[] = {"tools",      "call_socket", "pipe", "templates",
                                           "write_root", "state",       "http", "audit",
-                                          "queue",      "limits"};
+                                          "queue",      "limits",      "agent"};
 static const char *const config_call_socket_keys[] = {"connect", "schema"};
 
 /* ---- errors ---- */
@@ -187,6 +187,8 @@ static int config_read_root(const ConfigReader *reader, JsonValue root)
             r = config_read_audit(reader, it.value);
         } else if (json_string_equals(it.key, SPAN("queue"))) {
             r = config_read_queue(reader, it.value);
+        } else if (json_string_equals(it.key, SPAN("agent"))) {
+            r = config_read_agent(reader, it.value);
         } else if (json_string_equals(it.key, SPAN("write_root"))) {
             r = config_place(reader, it.value, "write_root",
                              config_read_path(reader, it.value, &reader->config->write_root));
@@ -263,6 +265,7 @@ void config_deinit(Config *config)
     config_http_deinit(&config->http);
     config->audit.file = mem_free(config->audit.file);
     config->queue.file = mem_free(config->queue.file);
+    config_agent_deinit(&config->agent);
     *config = CONFIG_NULL;
 }
 

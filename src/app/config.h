@@ -15,18 +15,23 @@
  *       "audit": { "file": "calls.jsonl", "max_bytes": "10MiB", "keep": 5, "arguments": false },
  *       "queue": { "store": "sqlite", "file": "jobs.db", "pull": true, "keep_ms": "1d",
  *                  "keep_bytes": "256MiB", "max_running": 16, "max_waiting": 1048576 },
+ *       "agent": { "model": "openai:qwen3", "base_url": "http://127.0.0.1:11434/v1", "root": ".",
+ *                  "tools": { "write_file": "ask", "*": "allow" }, "commands": [ "ls", "cat" ],
+ *                  "system": "prompt.md", "history": "off", "attachments": [ "inbox" ],
+ *                  "max_tokens": 4096, "budget_tokens": 64000 },
  *       "limits": { "rate_burst": 1000, "rate_per_s": 100, "max_in_flight": 128,
  *                   "call_timeout_ms": 30000 } }
  *
  * "pipe": "NAME" is short for { "name": "NAME" }, "templates": "DIR" for [ "DIR" ], "http":
  * "ADDRESS" for { "address": "ADDRESS" }, "audit": "FILE" for { "file": "FILE" }, "queue":
- * "FILE" for { "file": "FILE" }, and "off" for none. Strings may hold
- * ${NAME} and ${NAME:-default}. An unknown key is an error that names the nearest known one; every
- * error names file, line and field. Relative paths are taken from the file's folder. Thread: any,
- * one at a time.
+ * "FILE" for { "file": "FILE" }, and "off" for none, "agent": "MODEL" for { "model": "MODEL" }.
+ * Strings may hold ${NAME} and ${NAME:-default}. An unknown key is an error that names the nearest
+ * known one; every error names file, line and field. Relative paths are taken from the file's
+ * folder. Thread: any, one at a time.
  */
 #pragma once
 
+#include "agent/policy.h"
 #include "base/diag.h"
 #include "base/span.h"
 #include "router/quota.h"
@@ -100,6 +105,30 @@ typedef struct ConfigQueue {
     uint32_t max_running;
 } ConfigQueue;
 
+/* As the history of the agent: it is kept nowhere. */
+#define CONFIG_AGENT_OFF "off"
+
+/* The agent runtime (app/agent.h). Numbers: 0: the default; texts and lists: NULL. */
+typedef struct ConfigAgent {
+    char *model;     /* as agent/model.h names them; NULL: what there is */
+    char *base_url;  /* of the model's service */
+    char *root;      /* of the file tools; NULL: the working folder */
+    char *system;    /* path of the prompt */
+    char *history;   /* path of the conversations; NULL: in the state folder; or CONFIG_AGENT_OFF */
+    char **commands; /* names that run_command may start; NULL: the default ones */
+    char **attachments; /* folders beside the root that attachments may come from */
+    AgentRule *rules;   /* which tools may run */
+    size_t n_rules;
+    bool allow_network; /* to commands */
+    bool allow_unconfined;
+    uint32_t max_tokens;    /* of an answer */
+    uint32_t budget_tokens; /* of a request */
+    uint32_t max_rounds;    /* of tools */
+    int64_t grace_ms;       /* for turns, when the agent ends */
+    int64_t stall_ms;       /* of the model */
+    int64_t approval_ms;    /* for a person to think */
+} ConfigAgent;
+
 typedef struct Config {
     char *path;               /* of the file that was read; NULL: embedded defaults */
     char *tools;              /* path of a tools file, or NULL */
@@ -112,6 +141,7 @@ typedef struct Config {
     ConfigHttp http;
     ConfigAudit audit;
     ConfigQueue queue;
+    ConfigAgent agent;
     RouterLimits limits;
     size_t max_request_bytes; /* 0: the default, as in all below */
     size_t max_response_bytes;
@@ -151,6 +181,10 @@ int config_replace(char **string, const char *value);
 
 /* The same for a list that ends in NULL. */
 int config_replace_list(char ***list, const char *const *values);
+
+/* Adds a rule for the tools of the agent: a name with *, and allow, ask or deny. 0, -ENOMEM,
+ * CONFIG_E_INVALID. */
+int config_add_rule(ConfigAgent *agent, Span name, Span word, Diag *reterr_diag);
 
 /* Is that an address to serve HTTP at, or CONFIG_HTTP_OFF? 0, CONFIG_E_INVALID. */
 int config_check_http_address(const char *address, Diag *reterr_diag);

@@ -63,6 +63,7 @@ typedef enum ConfigGroup {
     CONFIG_PIPE,
     CONFIG_AUDIT,
     CONFIG_QUEUE,
+    CONFIG_AGENT,
 } ConfigGroup;
 
 /* More than there are in one group. */
@@ -85,3 +86,5 @@ int config_read_auth(const ConfigReader *reader, JsonValue auth);
 void config_free_issuers(ConfigHttp *http);
 int config_read_audit(const ConfigReader *reader, JsonValue audit);
 int config_read_queue(const ConfigReader *reader, JsonValue queue);
+int config_read_agent(const ConfigReader *reader, JsonValue agent);
+void config_agent_deinit(ConfigAgent *agent);

@@ -56,6 +56,16 @@ static const struct ConfigNumber {
      1000000000},
     {SPAN_INIT("max_running"), CONFIG_QUEUE, CONFIG_U32, offsetof(Config, queue.max_running), 1,
      4096},
+    {SPAN_INIT("max_tokens"), CONFIG_AGENT, CONFIG_U32, offsetof(Config, agent.max_tokens), 1,
+     10000000},
+    {SPAN_INIT("budget_tokens"), CONFIG_AGENT, CONFIG_U32, offsetof(Config, agent.budget_tokens),
+     256, 100000000},
+    {SPAN_INIT("max_rounds"), CONFIG_AGENT, CONFIG_U32, offsetof(Config, agent.max_rounds), 1,
+     1000},
+    {SPAN_INIT("grace_ms"), CONFIG_AGENT, CONFIG_MS, offsetof(Config, agent.grace_ms), 1, 3600000},
+    {SPAN_INIT("stall_ms"), CONFIG_AGENT, CONFIG_MS, offsetof(Config, agent.stall_ms), 1, 86400000},
+    {SPAN_INIT("approval_ms"), CONFIG_AGENT, CONFIG_MS, offsetof(Config, agent.approval_ms), 1,
+     86400000},
 };
 
 static const char *const config_type_text[] = {

@@ -330,6 +330,17 @@
 #define LIMIT_AGENT_ROUND_TOOLS  128
 #define LIMIT_AGENT_PROGRESS_MS  1000
 
+/* The runtime around it (app/agent.h). Tools that a model is offered: what the strictest of the
+ * services takes; and their texts. Tokens of a request unless it is said: what the models of the
+ * day have in any case, and what a person pays for without looking. The first words of a
+ * conversation as its title. What open requests get when the agent ends: those who have sent
+ * SIGTERM are not patient. */
+#define LIMIT_AGENT_TOOLS         128
+#define LIMIT_AGENT_OFFER_BYTES   ((size_t)16 * 1024 * 1024)
+#define LIMIT_AGENT_BUDGET_TOKENS 64000
+#define LIMIT_AGENT_TITLE_BYTES   ((size_t)60)
+#define LIMIT_AGENT_GRACE_MS      5000
+
 /* Storage that an arena or buffer keeps between messages: covers the common message, so that steady
  * traffic allocates nothing, and lets a rare 10 MiB one go back to the system. */
 #define LIMIT_KEEP_BYTES ((size_t)256 * 1024)

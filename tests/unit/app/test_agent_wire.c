@@ -1,0 +1,64 @@
+/* The trace of the agent's wire; the rest of it is tested by the program (tests/e2e/agent.mjs). */
+#include "app/agent_wire.h"
+
+#include <string.h>
+
+#include "support/cmocka.h"
+
+static void assert_traced(Span line, const char *expected)
+{
+    Bytes out;
+
+    bytes_init(&out, 1 << 20);
+    assert_int_equal(agent_wire_trace_line(&out, "[SEND]", line), 0);
+    assert_int_equal(bytes_append_byte(&out, '\0'), 0);
+    assert_string_equal(out.data, expected);
+    bytes_deinit(&out);
+}
+
+static void messages_are_shown_with_their_secrets_masked(void **state)
+{
+    (void)state;
+    assert_traced(SPAN("{\"type\":\"token\",\"token\":\"Hi\"}"),
+                  "[SEND] {\"type\":\"token\",\"token\":\"Hi\"}\n");
+    assert_traced(
+        SPAN("{\"id\":\"1\",\"metadata\":{\"token\":\"x\",\"a\":[{\"apiKey\":{\"b\":1}}]},"
+             "\"password\":\"y\"}"),
+        "[SEND] {\"id\":\"1\",\"metadata\":{\"token\":\"***\",\"a\":[{\"apiKey\":\"***\"}]"
+        "},\"password\":\"***\"}\n");
+    assert_traced(SPAN("{}"), "[SEND] {}\n");
+}
+
+static void what_is_no_message_is_not_shown(void **state)
+{
+    (void)state;
+    assert_traced(SPAN("password=x"), "[SEND] (10 bytes that are no message)\n");
+    assert_traced(SPAN("[\"x\"]"), "[SEND] (5 bytes that are no message)\n");
+}
+
+static void long_messages_are_cut(void **state)
+{
+    static char line[20000];
+    Bytes out;
+
+    (void)state;
+    memset(line, 'x', sizeof(line));
+    memcpy(line, "{\"a\":\"", 6);
+    memcpy(line + sizeof(line) - 2, "\"}", 2);
+    bytes_init(&out, 1 << 20);
+    assert_int_equal(agent_wire_trace_line(&out, "[RECV]", span_make(line, sizeof(line))), 0);
+    assert_true(out.n <= LOGSINK_LINE_MAX);
+    assert_true(span_ends_with(bytes_span(&out), SPAN(LOGSINK_CUT_MARK "\n")));
+    bytes_deinit(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(messages_are_shown_with_their_secrets_masked),
+        cmocka_unit_test(what_is_no_message_is_not_shown),
+        cmocka_unit_test(long_messages_are_cut),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
