@@ -5,6 +5,9 @@
  *     store_run(store, op) …            // several: each does its part, or says why not in op->r
  *     store_commit(store)               // now they may be told
  *
+ * An operation and what it points to stay until the commit, or until everything is undone: rows of
+ * a batch are collected, and written together.
+ *
  * An operation that fails by its own fault (a bad id, an old fence) has changed nothing, and the
  * others of its batch are not touched. When the store fails, everything since store_begin is
  * undone.

@@ -22,13 +22,15 @@ static const char *const store_texts[STORE_N_SQL] = {
     [STORE_SQL_META] = "UPDATE meta SET next_id = ?1, n0 = ?2, n1 = ?3, n2 = ?4, n3 = ?5, n4 = ?6,"
                        " n5 = ?7, n6 = ?8, n7 = ?9, n_asking = ?10, result_bytes = ?11,"
                        " offset_us = ?12, is_open = ?13 WHERE id = 1",
-    [STORE_SQL_ADD_SPEC] = "INSERT INTO spec(id, method, params, owner, source, rpc_id, idem, note,"
-                           " timeout_ms, max_attempts, is_idempotent, enqueued_us)"
-                           " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-    [STORE_SQL_ADD_JOB] =
-        "INSERT INTO job(id, state, due_us, flags, priority, finished_us, keep_us,"
-        " rest, pool, method, ready) VALUES(?1, 0, ?2, 0, ?3, 0, 0, ?4, ?5, ?6,"
-        " ?7)",
+    /* What writes sets of rows (store_sqlite_put.c). OR FAIL: whatever fails undoes the batch, so
+     * that no copy of the pages as they were before the statement is needed. */
+    [STORE_SQL_ADD_SPEC] = "INSERT OR FAIL INTO spec(id, method, params, owner, source, rpc_id,"
+                           " idem, note, timeout_ms, max_attempts, is_idempotent, enqueued_us)"
+                           " SELECT c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12"
+                           " FROM put_spec",
+    [STORE_SQL_ADD_JOB] = "INSERT OR FAIL INTO job(id, state, due_us, flags, priority,"
+                          " finished_us, keep_us, rest, pool, method, ready)"
+                          " SELECT c1, 0, c2, 0, c3, 0, 0, c4, c5, c6, c7 FROM put_job",
     [STORE_SQL_FIND_KEY] = "SELECT id, method, params FROM spec INDEXED BY spec_key"
                            " WHERE owner = ?1 AND idem = ?2",
     [STORE_SQL_READY] = "SELECT id, priority, ready FROM job INDEXED BY job_ready"
@@ -40,13 +42,20 @@ static const char *const store_texts[STORE_N_SQL] = {
     [STORE_SQL_ROW] = "SELECT " ROW " FROM job j WHERE j.id = ?1",
     [STORE_SQL_SET_ROW] = "UPDATE job SET state = ?2, due_us = ?3, flags = ?4, finished_us = ?5,"
                           " keep_us = ?6, rest = ?7, ready = ?8 WHERE id = ?1",
-    /* What a claim changes, and an end of what is claimed: other indices are left alone. */
-    [STORE_SQL_CLAIM_ROW] = "UPDATE job SET state = ?2, due_us = ?3, flags = ?4, rest = ?5,"
-                            " worker = ?6, ready = NULL WHERE id = ?1",
-    [STORE_SQL_END_ROW] = "UPDATE job SET state = ?2, due_us = 0, flags = 0, finished_us = ?3,"
-                          " keep_us = ?4, rest = ?5 WHERE id = ?1",
+    /* What a claim changes, and an end of what is claimed: other indices are left alone. The rows
+     * are there; an UPDATE would collect the set in a table of its own first. */
+    [STORE_SQL_CLAIM_ROW] = "INSERT INTO job(id, state, due_us, flags, rest, worker)"
+                            " SELECT c1, c2, c3, c4, c5, c6 FROM put_claim WHERE true"
+                            " ON CONFLICT(id) DO UPDATE SET state = excluded.state,"
+                            " due_us = excluded.due_us, flags = excluded.flags,"
+                            " rest = excluded.rest, worker = excluded.worker, ready = NULL",
+    [STORE_SQL_END_ROW] = "INSERT INTO job(id, state, finished_us, keep_us, rest)"
+                          " SELECT c1, c2, c3, c4, c5 FROM put_end WHERE true"
+                          " ON CONFLICT(id) DO UPDATE SET state = excluded.state, due_us = 0,"
+                          " flags = 0, finished_us = excluded.finished_us,"
+                          " keep_us = excluded.keep_us, rest = excluded.rest",
     [STORE_SQL_SET_OUTCOME] = "INSERT OR REPLACE INTO outcome(id, code, message, result)"
-                              " VALUES(?1, ?2, ?3, ?4)",
+                              " SELECT c1, c2, c3, c4 FROM put_outcome",
     [STORE_SQL_JOB] =
         "SELECT " ROW ", " SPEC ", CASE WHEN ?2 THEN s.params END,"
         " j.pool, j.worker, o.code, o.message, CASE WHEN ?2 THEN o.result END, a.asks,"
@@ -95,6 +104,12 @@ static const char *const store_texts[STORE_N_SQL] = {
 
 sqlite3_stmt *store_sql(Store *store, StoreSql which, int *ret_r)
 {
+    if (store->has_puts) {
+        *ret_r = store_puts_write(store);
+        if (*ret_r != 0) {
+            return NULL;
+        }
+    }
     if (TW_UNLIKELY(store->sql[which] == NULL)) {
         int code = sqlite3_prepare_v3(store->db, store_texts[which], -1, SQLITE_PREPARE_PERSISTENT,
                                       &store->sql[which], NULL);
@@ -327,6 +342,7 @@ void store_rollback(Store *store)
     if (!store->is_begun) {
         return;
     }
+    store_puts_clear(store);
     for (size_t i = 0; i < STORE_N_SQL; i++) {
         if (store->sql[i] != NULL) {
             (void)sqlite3_reset(store->sql[i]);

@@ -150,6 +150,43 @@ typedef struct StoreReady {
     size_t next;
 } StoreReady;
 
+/* Rows that wait to be written, by what becomes of them; columns are counted from 1, and the first
+ * is the id. Texts are borrowed until they are written. */
+typedef enum StorePutKind {
+    STORE_PUT_SPEC,
+    STORE_PUT_JOB,
+    STORE_PUT_CLAIM,
+    STORE_PUT_OUTCOME,
+    STORE_PUT_END,
+    STORE_N_PUTS
+} StorePutKind;
+
+typedef struct StoreValue {
+    enum {
+        STORE_VALUE_NULL,
+        STORE_VALUE_NUMBER,
+        STORE_VALUE_TEXT,
+        STORE_VALUE_REST, /* of the row */
+    } kind;
+    union {
+        int64_t number;
+        Span text;
+    };
+} StoreValue;
+
+#define STORE_PUT_COLUMNS 12
+typedef struct StorePut {
+    StoreValue values[STORE_PUT_COLUMNS];
+    uint8_t rest[STORE_REST_BYTES + STORE_REST_PAD_NEW]; /* behind the numbers zeros, always */
+    size_t n_rest;
+} StorePut;
+
+#define STORE_PUTS 64 /* of a kind at once */
+typedef struct StorePuts {
+    StorePut at[STORE_PUTS];
+    size_t n;
+} StorePuts;
+
 struct Store {
     sqlite3 *db;
     sqlite3_stmt *sql[STORE_N_SQL]; /* prepared when first used */
@@ -175,6 +212,8 @@ struct Store {
     uint8_t random[512]; /* not yet used for secrets */
     size_t n_random;
     StoreReady ready;
+    bool has_puts; /* some of them are not empty */
+    StorePuts puts[STORE_N_PUTS];
     StoreRow cache[STORE_CACHE_ROWS]; /* id 0: none */
     StoreSpec specs[STORE_CACHE_SPECS];
 };
@@ -190,7 +229,8 @@ int store_schema_open(Store *store, const char *path, Diag *reterr_diag);
 /* store_sqlite_log.c: is the log damaged where it was whole once? 0 or a negative errno. */
 int store_log_check(Store *store, size_t n_page, bool *ret_damaged);
 
-/* The statement, ready to be bound; NULL: *ret_r says why. */
+/* The statement, ready to be bound; NULL: *ret_r says why. What waits to be written is written
+ * first. */
 sqlite3_stmt *store_sql(Store *store, StoreSql which, int *ret_r);
 
 /* Steps a statement that gives no rows, and makes it ready again. 0 or a failure. */
@@ -205,6 +245,21 @@ int store_error(Store *store, int code);
 void store_bind(sqlite3_stmt *sql, int at, Span text);      /* empty: NULL */
 void store_bind_text(sqlite3_stmt *sql, int at, Span text); /* empty: '' */
 Span store_column(sqlite3_stmt *sql, int at);               /* borrowed until the next step */
+
+/* store_sqlite_put.c: the tables of what waits; a code of SQLite's. */
+int store_puts_open(Store *store);
+
+/* A new row that waits; its columns are the caller's to set, all of them. NULL: *ret_r. */
+StorePut *store_put(Store *store, StorePutKind kind, int64_t id, int *ret_r);
+void store_put_number(StorePut *put, int at, int64_t number);
+void store_put_null(StorePut *put, int at);
+void store_put_text(StorePut *put, int at, Span text); /* empty: NULL */
+void store_put_name(StorePut *put, int at, Span text); /* empty: '' */
+void store_put_rest(StorePut *put, int at, const StoreRow *row, size_t n_pad);
+
+/* Writes what waits; or forgets it, after everything was undone. */
+int store_puts_write(Store *store);
+void store_puts_clear(Store *store);
 
 /* store_sqlite_row.c */
 void store_row_read(sqlite3_stmt *sql, int first, StoreRow *ret);

@@ -149,21 +149,9 @@ void store_row_removed(Store *store, int64_t id)
     }
 }
 
-/* The packed piece is lent to the statement for one step. */
-static int row_do(Store *store, sqlite3_stmt *sql, int at, const StoreRow *row, int n_pad)
-{
-    uint8_t rest[STORE_REST_BYTES + STORE_REST_PAD_CLAIMED] = {0};
-    int r;
-
-    store_row_pack(row, rest);
-    (void)sqlite3_bind_blob(sql, at, rest, STORE_REST_BYTES + n_pad, SQLITE_STATIC);
-    r = store_do(store, sql);
-    (void)sqlite3_bind_null(sql, at);
-    return r;
-}
-
 int store_row_set(Store *store, StoreRow *row, JobState was, int64_t flags_were)
 {
+    uint8_t rest[STORE_REST_BYTES];
     int r;
     sqlite3_stmt *sql = store_sql(store, STORE_SQL_SET_ROW, &r);
 
@@ -185,7 +173,10 @@ int store_row_set(Store *store, StoreRow *row, JobState was, int64_t flags_were)
     } else {
         (void)sqlite3_bind_null(sql, 8);
     }
-    r = row_do(store, sql, 7, row, 0);
+    store_row_pack(row, rest);
+    (void)sqlite3_bind_blob(sql, 7, rest, STORE_REST_BYTES, SQLITE_STATIC);
+    r = store_do(store, sql);
+    (void)sqlite3_bind_null(sql, 7); /* it was only lent */
     if (r == 0) {
         row_wrote(store, row, was, flags_were);
     }
@@ -195,43 +186,37 @@ int store_row_set(Store *store, StoreRow *row, JobState was, int64_t flags_were)
 int store_row_claim(Store *store, StoreRow *row, int64_t flags_were, Span worker)
 {
     int r;
-    sqlite3_stmt *sql = store_sql(store, STORE_SQL_CLAIM_ROW, &r);
+    StorePut *put = store_put(store, STORE_PUT_CLAIM, row->id, &r);
 
-    if (sql == NULL) {
+    if (put == NULL) {
         return r;
     }
     row_touch(store, row);
-    (void)sqlite3_bind_int64(sql, 1, row->id);
-    (void)sqlite3_bind_int(sql, 2, (int)row->state);
-    (void)sqlite3_bind_int64(sql, 3, row->due_us);
-    (void)sqlite3_bind_int64(sql, 4, row->flags);
-    store_bind(sql, 6, worker);
-    r = row_do(store, sql, 5, row, STORE_REST_PAD_CLAIMED);
-    if (r == 0) {
-        row_wrote(store, row, JOB_ENQUEUED, flags_were);
-    }
-    return r;
+    store_put_number(put, 2, row->state);
+    store_put_number(put, 3, row->due_us);
+    store_put_number(put, 4, row->flags);
+    store_put_rest(put, 5, row, STORE_REST_PAD_CLAIMED);
+    store_put_text(put, 6, worker);
+    row_wrote(store, row, JOB_ENQUEUED, flags_were);
+    return 0;
 }
 
 /* Of one that is somebody's. */
 static int row_set_end(Store *store, StoreRow *row, JobState was, int64_t flags_were)
 {
     int r;
-    sqlite3_stmt *sql = store_sql(store, STORE_SQL_END_ROW, &r);
+    StorePut *put = store_put(store, STORE_PUT_END, row->id, &r);
 
-    if (sql == NULL) {
+    if (put == NULL) {
         return r;
     }
     row_touch(store, row);
-    (void)sqlite3_bind_int64(sql, 1, row->id);
-    (void)sqlite3_bind_int(sql, 2, (int)row->state);
-    (void)sqlite3_bind_int64(sql, 3, row->finished_us);
-    (void)sqlite3_bind_int64(sql, 4, row->keep_us);
-    r = row_do(store, sql, 5, row, 0);
-    if (r == 0) {
-        row_wrote(store, row, was, flags_were);
-    }
-    return r;
+    store_put_number(put, 2, row->state);
+    store_put_number(put, 3, row->finished_us);
+    store_put_number(put, 4, row->keep_us);
+    store_put_rest(put, 5, row, 0);
+    row_wrote(store, row, was, flags_were);
+    return 0;
 }
 
 static int64_t row_ms_to_us(int64_t ms)
@@ -274,26 +259,21 @@ int store_outcome_drop(Store *store, int64_t id)
 static int row_put_outcome(Store *store, int64_t id, const QueueFinish *finish)
 {
     int r;
-    sqlite3_stmt *sql = store_sql(store, STORE_SQL_SET_OUTCOME, &r);
+    StorePut *put = store_put(store, STORE_PUT_OUTCOME, id, &r);
     Span code = finish->code;
 
-    if (sql == NULL) {
+    if (put == NULL) {
         return r;
     }
     if (code.n == 0) {
         code = finish->state == JOB_SUCCEEDED ? SPAN("OK")
                                               : span_from_str(job_state_name(finish->state));
     }
-    (void)sqlite3_bind_int64(sql, 1, id);
-    store_bind(sql, 2, code);
-    store_bind(sql, 3, finish->message);
-    store_bind(sql, 4, finish->result);
-    store->is_dirty = true;
-    r = store_do(store, sql);
-    if (r == 0) {
-        store->tally.result_bytes += (int64_t)finish->result.n;
-    }
-    return r;
+    store_put_text(put, 2, code);
+    store_put_text(put, 3, finish->message);
+    store_put_text(put, 4, finish->result);
+    store->tally.result_bytes += (int64_t)finish->result.n;
+    return 0;
 }
 
 int store_row_end(Store *store, StoreRow *row, const QueueFinish *finish)

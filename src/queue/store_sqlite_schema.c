@@ -286,6 +286,9 @@ int store_schema_open(Store *store, const char *path, Diag *reterr_diag)
         }
     }
     if (code == SQLITE_OK) {
+        code = store_puts_open(store);
+    }
+    if (code == SQLITE_OK) {
         code = schema_settings(store);
     }
     if (code != SQLITE_OK) {

@@ -85,53 +85,45 @@ int64_t store_time_ms(int64_t ms)
 static int verbs_add_spec(Store *store, const QueueSpec *spec, int64_t id)
 {
     int r;
-    sqlite3_stmt *sql = store_sql(store, STORE_SQL_ADD_SPEC, &r);
+    StorePut *put = store_put(store, STORE_PUT_SPEC, id, &r);
 
-    if (sql == NULL) {
+    if (put == NULL) {
         return r;
     }
-    (void)sqlite3_bind_int64(sql, 1, id);
-    store_bind_text(sql, 2, spec->method);
-    store_bind(sql, 3, spec->params);
-    store_bind_text(sql, 4, spec->owner);
-    store_bind(sql, 5, spec->source);
-    store_bind(sql, 6, spec->rpc_id);
-    store_bind(sql, 7, spec->idempotency_key);
-    store_bind(sql, 8, spec->note);
-    (void)sqlite3_bind_int64(sql, 9, store_time_ms(spec->timeout_ms));
-    (void)sqlite3_bind_int64(sql, 10,
-                             spec->max_attempts > 0 ? spec->max_attempts : LIMIT_QUEUE_ATTEMPTS);
-    (void)sqlite3_bind_int(sql, 11, spec->is_idempotent);
-    (void)sqlite3_bind_int64(sql, 12, store->now.stamp_us);
-    return store_do(store, sql);
+    store_put_name(put, 2, spec->method);
+    store_put_text(put, 3, spec->params);
+    store_put_name(put, 4, spec->owner);
+    store_put_text(put, 5, spec->source);
+    store_put_text(put, 6, spec->rpc_id);
+    store_put_text(put, 7, spec->idempotency_key);
+    store_put_text(put, 8, spec->note);
+    store_put_number(put, 9, store_time_ms(spec->timeout_ms));
+    store_put_number(put, 10, spec->max_attempts > 0 ? spec->max_attempts : LIMIT_QUEUE_ATTEMPTS);
+    store_put_number(put, 11, spec->is_idempotent ? 1 : 0);
+    store_put_number(put, 12, store->now.stamp_us);
+    return 0;
 }
 
 static int verbs_add_job(Store *store, const QueueSpec *spec, const StoreRow *row)
 {
-    uint8_t rest[STORE_REST_BYTES + STORE_REST_PAD_NEW] = {0};
     int r;
-    sqlite3_stmt *sql = store_sql(store, STORE_SQL_ADD_JOB, &r);
+    StorePut *put = store_put(store, STORE_PUT_JOB, row->id, &r);
 
-    if (sql == NULL) {
+    if (put == NULL) {
         return r;
     }
-    store_row_pack(row, rest);
-    (void)sqlite3_bind_int64(sql, 1, row->id);
-    (void)sqlite3_bind_int64(sql, 2, row->due_us);
-    (void)sqlite3_bind_int64(sql, 3, row->priority);
-    (void)sqlite3_bind_blob(sql, 4, rest, sizeof(rest), SQLITE_STATIC);
-    store_bind_text(sql, 5, spec->pool);
+    store_put_number(put, 2, row->due_us);
+    store_put_number(put, 3, row->priority);
+    store_put_rest(put, 4, row, STORE_REST_PAD_NEW);
+    store_put_name(put, 5, spec->pool);
     /* Only what others fetch is looked for by its method. */
-    store_bind(sql, 6, spec->pool.n > 0 ? spec->method : SPAN_NULL);
+    store_put_text(put, 6, spec->pool.n > 0 ? spec->method : SPAN_NULL);
     if (row->due_us == 0) {
-        (void)sqlite3_bind_int64(sql, 7, row->seq);
+        store_put_number(put, 7, row->seq);
     } else {
-        (void)sqlite3_bind_null(sql, 7);
+        store_put_null(put, 7);
     }
-    r = store_do(store, sql);
-    /* It was only lent. */
-    (void)sqlite3_bind_null(sql, 4);
-    return r;
+    return 0;
 }
 
 /* What was read ahead stays right if the new job is behind it. */

@@ -109,8 +109,6 @@ static void no_statement_of_the_daily_work_walks_or_sorts(void **state)
         {STORE_SQL_READY, "COVERING INDEX job_ready (pool=?)"},
         {STORE_SQL_READY_METHOD, "COVERING INDEX job_method (pool=? AND method=?)"},
         {STORE_SQL_SPEC, "INTEGER PRIMARY KEY"},
-        {STORE_SQL_CLAIM_ROW, "INTEGER PRIMARY KEY"},
-        {STORE_SQL_END_ROW, "INTEGER PRIMARY KEY"},
         {STORE_SQL_ROW, "INTEGER PRIMARY KEY"},
         {STORE_SQL_SET_ROW, "INTEGER PRIMARY KEY"},
         {STORE_SQL_JOB, "INTEGER PRIMARY KEY"},
@@ -143,6 +141,30 @@ static void no_statement_of_the_daily_work_walks_or_sorts(void **state)
             strstr(plan, "TEMP B-TREE") != NULL) {
             fail_msg("statement %d: %s", (int)ways[i].which, plan);
         }
+    }
+    rig_deinit(&rig);
+}
+
+static void a_set_of_rows_is_gone_through_once_and_nothing_else_is(void **state)
+{
+    static const struct {
+        StoreSql which;
+        const char *plan;
+    } sets[] = {
+        {STORE_SQL_ADD_SPEC, "SCAN put_spec VIRTUAL TABLE INDEX 0:; "},
+        {STORE_SQL_ADD_JOB, "SCAN put_job VIRTUAL TABLE INDEX 0:; "},
+        {STORE_SQL_CLAIM_ROW, "SCAN put_claim VIRTUAL TABLE INDEX 0:; "},
+        {STORE_SQL_SET_OUTCOME, "SCAN put_outcome VIRTUAL TABLE INDEX 0:; "},
+        {STORE_SQL_END_ROW, "SCAN put_end VIRTUAL TABLE INDEX 0:; "},
+    };
+    char plan[1024];
+    Rig rig;
+
+    (void)state;
+    rig_init(&rig);
+    for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
+        plan_of(&rig, sets[i].which, plan, sizeof(plan));
+        assert_string_equal(plan, sets[i].plan);
     }
     rig_deinit(&rig);
 }
@@ -285,6 +307,7 @@ int main(void)
         cmocka_unit_test(lists_are_newest_first_in_pages),
         cmocka_unit_test(lists_may_be_of_a_state_an_owner_and_a_source),
         cmocka_unit_test(no_statement_of_the_daily_work_walks_or_sorts),
+        cmocka_unit_test(a_set_of_rows_is_gone_through_once_and_nothing_else_is),
         cmocka_unit_test(every_statement_can_be_prepared),
         cmocka_unit_test(a_claim_among_many_takes_as_many_steps_as_among_few),
         cmocka_unit_test(what_is_read_ahead_is_never_out_of_date),
