@@ -2,14 +2,13 @@
  * asked, and news of jobs that changed by themselves. One wake serves any number of them. */
 #include "app/jobs.h"
 
+#include <string.h>
+
 #include "app/jobs_internal.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/limits.h"
-
-/* A job without its bodies: names and a message. */
-#define NEWS_ARENA_BYTES ((size_t)256 * 1024)
 
 /* ---- on the queue's thread ---- */
 
@@ -30,51 +29,42 @@ static void jobs_on_done(QueueOp *op)
     io_wake_send(jobs->wake);
 }
 
-/* Copies what tells a job's state and whose it is. 0, -ENOMEM. */
-static int news_copy(JobsNews *news, const QueueJob *job)
+/* What tells a job's state and whose it is, in one piece. NULL: no memory. */
+static JobsNews *news_new(const QueueJob *job)
 {
-    const Span *from[] = {&job->method, &job->pool,    &job->owner, &job->source,
-                          &job->code,   &job->message, &job->rpc_id};
+    const Span from[] = {job->method, job->pool,    job->owner, job->source,
+                         job->code,   job->message, job->rpc_id};
+    size_t n = sizeof(JobsNews);
+    JobsNews *news;
+    char *at;
+
+    for (size_t i = 0; i < TW_ARRAY_SIZE(from); i++) {
+        n += from[i].n; /* each is in memory already: no overflow */
+    }
+    news = mem_alloc(n);
+    if (news == NULL) {
+        return NULL;
+    }
+    news->next = NULL;
+    news->job = *job;
+    news->job.params = news->job.note = news->job.result = SPAN_NULL;
+    news->job.worker = news->job.idempotency_key = SPAN_NULL;
     Span *to[] = {&news->job.method, &news->job.pool,    &news->job.owner, &news->job.source,
                   &news->job.code,   &news->job.message, &news->job.rpc_id};
 
-    news->job = *job;
-    news->job.params = news->job.note = news->job.result = SPAN_NULL;
-    news->job.asks = news->job.inputs = news->job.worker = news->job.idempotency_key = SPAN_NULL;
+    at = news->texts;
     for (size_t i = 0; i < TW_ARRAY_SIZE(from); i++) {
         *to[i] = SPAN_NULL;
-        if (from[i]->n > 0) {
-            *to[i] = arena_copy(&news->arena, *from[i]);
-            if (to[i]->p == NULL) {
-                return err_raise(-ENOMEM);
-            }
+        if (from[i].n > 0) {
+            memcpy(at, from[i].p, from[i].n);
+            *to[i] = span_make(at, from[i].n);
+            at += from[i].n;
         }
     }
     /* Whether it asks, or was answered, shows in its state as a task; what does not matter here. */
     news->job.asks = job->asks.n > 0 ? SPAN("{}") : SPAN_NULL;
     news->job.inputs = job->inputs.n > 0 ? SPAN("{}") : SPAN_NULL;
-    return 0;
-}
-
-static JobsNews *news_free(JobsNews *news)
-{
-    if (news != NULL) {
-        arena_deinit(&news->arena);
-        mem_free(news);
-    }
-    return NULL;
-}
-
-static JobsNews *news_new(const QueueJob *job)
-{
-    JobsNews *news = mem_alloc_array(1, sizeof(*news));
-
-    if (news == NULL) {
-        return NULL;
-    }
-    *news = (JobsNews){.next = NULL};
-    arena_init(&news->arena, NEWS_ARENA_BYTES);
-    return news_copy(news, job) == 0 ? news : news_free(news);
+    return news;
 }
 
 static void jobs_on_changed(void *context, const QueueJob *job)
@@ -110,6 +100,17 @@ static bool jobs_was_told(Jobs *jobs, const QueueJob *job)
     return false;
 }
 
+static void jobs_tell_listeners(Jobs *jobs, const QueueJob *job)
+{
+    jobs->listener_walk = jobs->listeners;
+    while (jobs->listener_walk != NULL) {
+        JobsListener *listener = jobs->listener_walk;
+
+        jobs->listener_walk = listener->next;
+        listener->changed(listener, job);
+    }
+}
+
 void jobs_changed(Jobs *jobs, const QueueJob *job)
 {
     if (job->state == JOB_ENQUEUED && job->pool.n == 0) {
@@ -120,13 +121,27 @@ void jobs_changed(Jobs *jobs, const QueueJob *job)
     }
     jobs_run_changed(jobs, job);
     jobs_later_changed(jobs, job);
-    jobs->listener_walk = jobs->listeners;
-    while (jobs->listener_walk != NULL) {
-        JobsListener *listener = jobs->listener_walk;
+    jobs_tell_listeners(jobs, job);
+}
 
-        jobs->listener_walk = listener->next;
-        listener->changed(listener, job);
+/* A job that has just been put into the queue: nobody runs it yet, or waits for its end. */
+static void jobs_enqueued(Jobs *jobs, const QueueOp *op)
+{
+    const QueueSpec *spec = &op->spec;
+    QueueJob job;
+
+    if (op->verb != QUEUE_ENQUEUE || op->r != 0 || op->n_jobs == 0 || op->is_known ||
+        spec->delay_ms > 0) {
+        return;
     }
+    job = op->jobs[0];
+    job.method = spec->method;
+    job.pool = spec->pool;
+    job.owner = spec->owner;
+    job.source = spec->source;
+    job.rpc_id = spec->rpc_id;
+    jobs->is_ready = jobs->is_ready || spec->pool.n == 0;
+    jobs_tell_listeners(jobs, &job);
 }
 
 void jobs_tell(Jobs *jobs, const QueueJob *job)
@@ -154,6 +169,7 @@ static void jobs_hear(Jobs *jobs)
     while (answer != NULL) {
         JobsAsk *next = answer->next;
 
+        jobs_enqueued(jobs, &answer->op);
         answer->told(answer);
         answer = next;
     }
@@ -161,7 +177,7 @@ static void jobs_hear(Jobs *jobs)
         JobsNews *next = news->next;
 
         jobs_changed(jobs, &news->job);
-        (void)news_free(news);
+        (void)mem_free(news);
         news = next;
     }
     jobs_claim(jobs);
@@ -172,6 +188,21 @@ static void jobs_on_wake(void *context)
     jobs_hear(context);
 }
 
+static void jobs_submit(Jobs *jobs)
+{
+    QueueOp *first = jobs->first_asked;
+
+    jobs->first_asked = jobs->last_asked = NULL;
+    if (first != NULL) {
+        queue_submit_all(jobs->queue, first);
+    }
+}
+
+static void jobs_on_turn(void *context)
+{
+    jobs_submit(context);
+}
+
 void jobs_ask(Jobs *jobs, JobsAsk *ask)
 {
     ask->jobs = jobs;
@@ -180,8 +211,18 @@ void jobs_ask(Jobs *jobs, JobsAsk *ask)
     if (ask->op.verb == QUEUE_ENQUEUE && ask->op.spec.pool.n == 0) {
         jobs_away_expect(jobs, ask->op.spec.method);
     }
+    ask->op.is_quiet = true; /* the loop hears of it with the answer */
     if (jobs->queue != NULL) {
-        queue_submit(jobs->queue, &ask->op);
+        ask->op.next = NULL;
+        if (jobs->last_asked != NULL) {
+            jobs->last_asked->next = &ask->op;
+        } else {
+            jobs->first_asked = &ask->op;
+        }
+        jobs->last_asked = &ask->op;
+        if (io_loop_is_settling(jobs->loop)) {
+            jobs_submit(jobs);
+        }
     } else {
         ask->op.r = QUEUE_E_CLOSED;
         jobs_on_done(&ask->op);
@@ -230,6 +271,10 @@ static int jobs_init(Jobs *jobs, Diag *reterr_diag)
         return err_pass(r);
     }
     r = jobs_away_init(jobs);
+    if (r != 0) {
+        return err_pass(r);
+    }
+    r = io_before_wait_new(&jobs->turn, jobs->loop, jobs_on_turn, jobs);
     if (r != 0) {
         return err_pass(r);
     }
@@ -355,7 +400,9 @@ Jobs *jobs_free(Jobs *jobs)
     jobs->closed = NULL;
     if (jobs->queue != NULL) {
         router_set_later(jobs->router, NULL, NULL);
+        jobs_submit(jobs);
         jobs_settle(jobs);
+        jobs_submit(jobs);
         jobs->queue = queue_close(jobs->queue);
     }
     while (jobs->first_answer != NULL || jobs->first_news != NULL) {
@@ -366,6 +413,7 @@ Jobs *jobs_free(Jobs *jobs)
     jobs_away_deinit(jobs);
     jobs->retry = io_timer_free(jobs->retry);
     jobs->drain = io_timer_free(jobs->drain);
+    jobs->turn = io_before_wait_free(jobs->turn);
     jobs->wake = io_wake_free(jobs->wake);
     if (jobs->has_lock) {
         io_mutex_deinit(&jobs->lock);

@@ -17,8 +17,8 @@
 typedef struct JobsNews JobsNews;
 struct JobsNews {
     JobsNews *next;
-    QueueJob job; /* spans in the arena */
-    Arena arena;
+    QueueJob job; /* spans in texts */
+    char texts[];
 };
 
 /* A power of 2; more than are asked for in one batch of the queue. */
@@ -41,6 +41,11 @@ struct Jobs {
     JobsNews *first_news;
     JobsNews *last_news;
     bool lost_news; /* for want of memory: look at everything again */
+
+    /* What was asked for in this turn of the loop: goes to the queue at its end, all at once. */
+    IoBeforeWait *turn;
+    QueueOp *first_asked;
+    QueueOp *last_asked;
 
     /* The last change of a job that was told, by the hash of its id: of one that was asked for both
      * the asker and the queue tell. One that is pushed out is told twice. */

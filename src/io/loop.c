@@ -60,6 +60,11 @@ static void loop_remove_hook(IoLoop *loop, IoBeforeWait *hook)
     }
 }
 
+bool io_loop_is_settling(const IoLoop *loop)
+{
+    return loop->in_hooks;
+}
+
 static void loop_call_hooks(IoLoop *loop)
 {
     loop->in_hooks = true;

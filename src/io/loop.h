@@ -57,6 +57,9 @@ typedef struct IoBeforeWait IoBeforeWait;
 int io_before_wait_new(IoBeforeWait **ret, IoLoop *loop, void (*fn)(void *context), void *context);
 IoBeforeWait *io_before_wait_free(IoBeforeWait *hook);
 
+/* Are they being called? What gathers now may have to wait for the next turn. */
+bool io_loop_is_settling(const IoLoop *loop);
+
 /* One shot at a time. `background`: does not keep the loop running. Gives *ret. */
 int io_timer_new(IoTimer **ret, IoLoop *loop, bool background, void (*fn)(void *context),
                  void *context);

@@ -55,6 +55,20 @@ QueueOp *queue_ops_pop(QueueOps *ops)
     return op;
 }
 
+void queue_ops_move(QueueOps *to, QueueOps *from)
+{
+    if (from->first == NULL) {
+        return;
+    }
+    if (to->last != NULL) {
+        to->last->next = from->first;
+    } else {
+        to->first = from->first;
+    }
+    to->last = from->last;
+    *from = (QueueOps){NULL, NULL};
+}
+
 /* ---- clocks ---- */
 
 static int64_t queue_wall_us(const Queue *queue)
@@ -84,7 +98,7 @@ static size_t queue_op_bytes(const QueueOp *op)
            op->asks.n + op->inputs.n;
 }
 
-/* With the lock: what goes on, and what has come since, as much as one commit takes. */
+/* What goes on, and what has come since, as much as one commit takes. */
 static void queue_take(Queue *queue)
 {
     QueueOp *op;
@@ -95,8 +109,9 @@ static void queue_take(Queue *queue)
         queue_ops_push(&queue->batch, op);
         n++;
     }
-    while (queue->ops.first != NULL && n < LIMIT_QUEUE_BATCH && n_bytes < LIMIT_QUEUE_BATCH_BYTES) {
-        op = queue_ops_pop(&queue->ops);
+    while (queue->taken.first != NULL && n < LIMIT_QUEUE_BATCH &&
+           n_bytes < LIMIT_QUEUE_BATCH_BYTES) {
+        op = queue_ops_pop(&queue->taken);
         n_bytes += queue_op_bytes(op);
         queue_ops_push(&queue->batch, op);
         n++;
@@ -109,7 +124,7 @@ static bool queue_wait(Queue *queue)
     for (;;) {
         uint64_t wait_ns;
 
-        if (queue->ops.first != NULL || queue->again.first != NULL) {
+        if (queue->ops.first != NULL || queue->taken.first != NULL || queue->again.first != NULL) {
             return true;
         }
         if (queue->is_closing) {
@@ -149,8 +164,9 @@ static void queue_main(void *context)
         bool is_closing = queue->is_closing;
 
         queue->late = (QueueOps){NULL, NULL};
-        queue_take(queue);
+        queue_ops_move(&queue->taken, &queue->ops);
         io_mutex_unlock(&queue->lock);
+        queue_take(queue);
         queue_step(queue, QUEUE_STEP_TAKEN);
         if (!is_closing || queue->batch.first != NULL) {
             queue_batch_run(queue);
@@ -261,17 +277,28 @@ void queue_op_deinit(QueueOp *op)
 
 void queue_submit(Queue *queue, QueueOp *op)
 {
-    op->r = 0;
-    op->is_known = false;
-    op->jobs = NULL;
-    op->n_jobs = 0;
-    op->n_changed = 0;
-    op->at = 0;
-    if (op->arena.max_bytes == 0) {
-        arena_init(&op->arena, LIMIT_QUEUE_OP_BYTES);
+    op->next = NULL;
+    queue_submit_all(queue, op);
+}
+
+void queue_submit_all(Queue *queue, QueueOp *first)
+{
+    QueueOps ops = {.first = first};
+
+    for (QueueOp *op = first; op != NULL; op = op->next) {
+        op->r = 0;
+        op->is_known = false;
+        op->jobs = NULL;
+        op->n_jobs = 0;
+        op->n_changed = 0;
+        op->at = 0;
+        if (op->arena.max_bytes == 0) {
+            arena_init(&op->arena, LIMIT_QUEUE_OP_BYTES);
+        }
+        ops.last = op;
     }
     io_mutex_lock(&queue->lock);
-    queue_ops_push(queue->is_closing ? &queue->late : &queue->ops, op);
+    queue_ops_move(queue->is_closing ? &queue->late : &queue->ops, &ops);
     if (queue->is_waiting) {
         io_condition_signal(&queue->wake);
     }

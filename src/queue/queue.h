@@ -182,6 +182,7 @@ struct QueueOp {
     bool without_bodies; /* GET: neither params nor result */
     QueueList list;
     QueuePurge purge;
+    bool is_quiet; /* ENQUEUE: `changed` is not called, since whoever submits it sees to the job */
 
     /* After the commit, or its failure; on the queue's thread. The op is its owner's again. */
     void (*done)(QueueOp *op);
@@ -196,7 +197,7 @@ struct QueueOp {
     uint64_t n_changed;
     Arena arena; /* queue_op_deinit; may be used again after arena_reset */
 
-    /* The queue's. */
+    /* The queue's, from submitting on. */
     QueueOp *next;
     int64_t at; /* where a purge that goes on in the next batch stands */
 };
@@ -211,7 +212,8 @@ typedef struct QueueConfig {
     int64_t keep_ms;       /* results; 0: LIMIT_QUEUE_KEEP_MS */
     uint64_t keep_bytes;   /* all results together; oldest go first; 0: LIMIT_QUEUE_KEEP_BYTES */
     /* A job changed that no operation of the caller's changed just now: cancelled, timed out, its
-     * lease expired, its time to try again has come; or became ready (enqueued, answered, retried):
+     * lease expired, its time to try again has come; or became ready (enqueued unless quietly,
+     * answered, retried):
      * whoever can work on that pool claims. On the queue's thread, after the commit and before the
      * operation's own `done`; job borrowed until return (without bodies). May be NULL. */
     void (*changed)(void *context, const QueueJob *job);
@@ -237,6 +239,9 @@ Queue *queue_close(Queue *queue);
 /* Any thread. op->done always comes, not before this returns if called on a thread that is not the
  * queue's. */
 void queue_submit(Queue *queue, QueueOp *op);
+
+/* Several at once, in their order: linked by `next`, the last one with NULL. */
+void queue_submit_all(Queue *queue, QueueOp *first);
 
 /* The names that `step` is called with; ends with NULL. */
 extern const char *const queue_steps[];

@@ -75,7 +75,7 @@ static void batch_tell_job(Queue *queue, const QueueOp *op)
     }
     switch (op->verb) {
     case QUEUE_ENQUEUE:
-        if (op->is_known || op->spec.delay_ms > 0) {
+        if (op->is_known || op->is_quiet || op->spec.delay_ms > 0) {
             return;
         }
         job = *own;
@@ -273,7 +273,7 @@ static void batch_settle(Queue *queue)
     bool is_idle;
 
     io_mutex_lock(&queue->lock);
-    is_idle = queue->ops.first == NULL && queue->again.first == NULL;
+    is_idle = queue->ops.first == NULL && queue->taken.first == NULL && queue->again.first == NULL;
     io_mutex_unlock(&queue->lock);
     queue_step(queue, QUEUE_STEP_SETTLE);
     if (store_settle(queue->store, is_idle)) {

@@ -11,7 +11,8 @@ typedef struct QueueOps {
 } QueueOps;
 
 void queue_ops_push(QueueOps *ops, QueueOp *op);
-QueueOp *queue_ops_pop(QueueOps *ops); /* NULL: there is none */
+QueueOp *queue_ops_pop(QueueOps *ops);             /* NULL: there is none */
+void queue_ops_move(QueueOps *to, QueueOps *from); /* all of them, behind those that are there */
 
 /* A change that is told after the commit. */
 typedef struct QueueNews QueueNews;
@@ -48,6 +49,7 @@ struct Queue {
 
     /* Of the thread alone, while it runs. */
     Store *store;
+    QueueOps taken; /* from those that are shared, and not in a batch yet */
     QueueOps batch; /* what shares the commit */
     QueueOps again; /* has more to do in the next one */
     int64_t stamp_us;

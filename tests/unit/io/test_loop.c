@@ -335,6 +335,7 @@ typedef struct Order {
 
 static void order_note(Order *order, char which)
 {
+    assert_true(io_loop_is_settling(order->loop));
     order->text[order->n++ % sizeof(order->text)] = which;
     io_loop_stop(order->loop);
 }
@@ -360,6 +361,7 @@ static void the_hook_that_was_made_first_comes_last(void **state)
     io_loop_hold(*state);
     assert_int_equal(io_loop_run(*state), 0);
     io_loop_release(*state);
+    assert_false(io_loop_is_settling(*state));
     assert_string_equal(order.text, "21");
     first = io_before_wait_free(first);
     second = io_before_wait_free(second);

@@ -135,6 +135,35 @@ static void what_comes_meanwhile_shares_one_commit(void **state)
     rig_deinit(&rig);
 }
 
+/* One after another, and before what another thread submits later. */
+static void several_are_submitted_at_once_and_in_order(void **state)
+{
+    QueueFigures before;
+    int64_t last = 0;
+    Many many;
+    Rig rig;
+
+    (void)state;
+    rig_init(&rig);
+    many_init(&many, LIMIT_QUEUE_BATCH + 3);
+    for (size_t i = 0; i + 1 < many.n; i++) {
+        many.ops[i].next = &many.ops[i + 1];
+    }
+    before = queue_figures(rig.queue);
+    queue_submit_all(rig.queue, many.ops);
+    io_semaphore_wait(&many.all);
+    assert_int_equal(queue_figures(rig.queue).n_commits - before.n_commits, 2);
+    for (size_t i = 0; i < many.n; i++) {
+        int64_t number = strtoll(many.ops[i].jobs[0].id + sizeof("job-") - 1, NULL, 16);
+
+        assert_int_equal(many.ops[i].r, 0);
+        assert_true(number > last);
+        last = number;
+    }
+    many_deinit(&many);
+    rig_deinit(&rig);
+}
+
 static void a_batch_has_its_bounds(void **state)
 {
     static char body[3 * 1024 * 1024];
@@ -453,6 +482,28 @@ static void what_was_submitted_is_done_and_what_comes_later_is_told_so(void **st
 
 /* ---- what is told ---- */
 
+static void a_quiet_job_is_told_by_its_answer_alone(void **state)
+{
+    const RigChange *change;
+    char id[QUEUE_ID_BYTES];
+    QueueOp op;
+    Rig rig;
+
+    (void)state;
+    rig_init(&rig);
+    queue_op_init(&op);
+    op.verb = QUEUE_ENQUEUE;
+    op.spec.method = SPAN("m");
+    op.is_quiet = true;
+    assert_int_equal(queue_run(rig.queue, &op), 0);
+    assert_int_equal(op.n_jobs, 1);
+    assert_int_equal(rig_enqueue(&rig, (QueueSpec){.method = SPAN("mm")}, id), 0);
+    change = rig_next_change(&rig); /* the first that is told is the second job's */
+    assert_string_equal(change->id, id);
+    queue_op_deinit(&op);
+    rig_deinit(&rig);
+}
+
 static void changes_that_nobody_here_asked_for_are_told(void **state)
 {
     const RigChange *change;
@@ -603,6 +654,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_is_enqueued_claimed_completed_and_survives),
         cmocka_unit_test(what_comes_meanwhile_shares_one_commit),
+        cmocka_unit_test(several_are_submitted_at_once_and_in_order),
         cmocka_unit_test(a_batch_has_its_bounds),
         cmocka_unit_test(one_bad_operation_does_not_touch_the_others_of_its_batch),
         cmocka_unit_test(a_lone_producer_waits_for_the_disk_once_for_each_job),
@@ -611,6 +663,7 @@ int main(void)
         cmocka_unit_test(every_job_of_many_threads_runs_once),
         cmocka_unit_test(done_may_submit_again_but_not_wait),
         cmocka_unit_test(what_was_submitted_is_done_and_what_comes_later_is_told_so),
+        cmocka_unit_test(a_quiet_job_is_told_by_its_answer_alone),
         cmocka_unit_test(changes_that_nobody_here_asked_for_are_told),
         cmocka_unit_test(a_purge_of_many_lets_others_in_between),
         cmocka_unit_test(stamps_do_not_go_back_with_the_clock),
