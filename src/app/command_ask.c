@@ -110,7 +110,7 @@ static void ask_told(JobsAsk *queue)
         ask_tell(ask, op);
     }
     if (door->is_ending && door->asks == NULL) {
-        mem_free(door);
+        command_door_end(door);
     }
 }
 
@@ -271,6 +271,7 @@ static void ask_pending(CommandAsk *ask)
         return;
     }
 
+    command_ask_watch(ask);
     command_there_note(&door->there, request->methods, request->n_methods,
                        io_loop_now_ms(door->loop));
     ask->queue.op.claim = (QueueClaim){

@@ -30,6 +30,9 @@ struct CommandDoor {
     int64_t due_ms;
     CommandAsk *asks;
     size_t n_asks;
+    CommandAsk *watchers; /* of them: those whom a change of a job may concern */
+    CommandAsk *spare;    /* over; their memory is kept for the next ones */
+    size_t n_spare;
     CommandThere there; /* what applications fetch */
     bool is_ending;
 };
@@ -37,6 +40,8 @@ struct CommandDoor {
 struct CommandAsk {
     CommandAsk *next;
     CommandAsk *prev;
+    CommandAsk *next_watcher;
+    CommandAsk *prev_watcher;
     CommandDoor *door;
     IoHttpExchange *x; /* NULL: nobody waits for the answer */
     CommandRoute route;
@@ -50,14 +55,16 @@ struct CommandAsk {
     int64_t deadline_ms; /* of waiting; 0: does not wait */
     bool is_asking;      /* queue is on its way */
     bool is_waiting;
-    bool is_stale;   /* the job changed meanwhile */
-    bool is_closing; /* its door closes: only what runs is waited for */
-    bool is_known;   /* its idempotency key was there already */
+    bool is_watching; /* in door->watchers */
+    bool is_stale;    /* the job changed meanwhile */
+    bool is_closing;  /* its door closes: only what runs is waited for */
+    bool is_known;    /* its idempotency key was there already */
 };
 
 /* ---- command_door.c; each of the first four ends ask ---- */
 
 CommandAsk *command_ask_free(CommandAsk *ask);
+
 /* With what is in out. extra: one more field, or NULL. */
 void command_ask_respond(CommandAsk *ask, unsigned status, const Http1Field *extra);
 void command_ask_nothing(CommandAsk *ask, unsigned status, const Http1Field *extra);
@@ -79,6 +86,14 @@ void command_tell_health(CommandAsk *ask, const QueueCounts *counts);
 void command_tell_done(CommandAsk *ask, const QueueJob *job, int64_t lease_ms);
 /* With what was written into out, and r of that. */
 void command_ask_end(CommandAsk *ask, int r, unsigned status, const Http1Field *extra);
+
+/* From now on it is told when a job changes: the one that ask->id names, or any that may be
+ * fetched.
+ */
+void command_ask_watch(CommandAsk *ask);
+
+/* The last of it, when no request is in work any more. */
+void command_door_end(CommandDoor *door);
 
 /* ---- command_ask.c ---- */
 

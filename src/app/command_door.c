@@ -13,10 +13,57 @@
 
 /* ---- requests in work ---- */
 
+/* Requests whose memory is kept, and how much of it each: some 10 KiB, where allocating it anew
+ * would be a tenth of what a request costs. */
+#define COMMAND_SPARE       512
+#define COMMAND_SPARE_BYTES ((size_t)4096)
+
+static void ask_destroy(CommandAsk *ask)
+{
+    queue_op_deinit(&ask->queue.op);
+    bytes_deinit(&ask->out);
+    bytes_deinit(&ask->record);
+    arena_deinit(&ask->arena);
+    mem_free(ask);
+}
+
+static void ask_unwatch(CommandAsk *ask)
+{
+    if (!ask->is_watching) {
+        return;
+    }
+    if (ask->prev_watcher != NULL) {
+        ask->prev_watcher->next_watcher = ask->next_watcher;
+    } else {
+        ask->door->watchers = ask->next_watcher;
+    }
+    if (ask->next_watcher != NULL) {
+        ask->next_watcher->prev_watcher = ask->prev_watcher;
+    }
+    ask->is_watching = false;
+}
+
+void command_ask_watch(CommandAsk *ask)
+{
+    CommandDoor *door = ask->door;
+
+    if (ask->is_watching) {
+        return;
+    }
+    ask->is_watching = true;
+    ask->prev_watcher = NULL;
+    ask->next_watcher = door->watchers;
+    if (door->watchers != NULL) {
+        door->watchers->prev_watcher = ask;
+    }
+    door->watchers = ask;
+}
+
 CommandAsk *command_ask_free(CommandAsk *ask)
 {
     CommandDoor *door = ask->door;
 
+    ask_unwatch(ask);
     if (ask->prev != NULL) {
         ask->prev->next = ask->next;
     } else {
@@ -26,26 +73,63 @@ CommandAsk *command_ask_free(CommandAsk *ask)
         ask->next->prev = ask->prev;
     }
     door->n_asks--;
-    queue_op_deinit(&ask->queue.op);
-    bytes_deinit(&ask->out);
-    bytes_deinit(&ask->record);
-    arena_deinit(&ask->arena);
-    mem_free(ask);
+    if (door->is_ending || door->n_spare == COMMAND_SPARE) {
+        ask_destroy(ask);
+        return NULL;
+    }
+    arena_reset(&ask->arena, COMMAND_SPARE_BYTES);
+    arena_reset(&ask->queue.op.arena, COMMAND_SPARE_BYTES);
+    bytes_clear_keep(&ask->out, COMMAND_SPARE_BYTES);
+    bytes_clear_keep(&ask->record, COMMAND_SPARE_BYTES);
+    ask->next = door->spare;
+    door->spare = ask;
+    door->n_spare++;
     return NULL;
+}
+
+/* Memory that a request can be made of; NULL: there is none. */
+static CommandAsk *ask_take(CommandDoor *door)
+{
+    CommandAsk *ask = door->spare;
+    Arena arena;
+    Arena op_arena;
+    Bytes out;
+    Bytes record;
+
+    if (ask == NULL) {
+        ask = mem_alloc_array(1, sizeof(*ask));
+        if (ask != NULL) {
+            queue_op_init(&ask->queue.op);
+            arena_init(&ask->arena, COMMAND_ARENA_BYTES);
+            bytes_init(&ask->out, COMMAND_ANSWER_BYTES);
+            bytes_init(&ask->record, COMMAND_ANSWER_BYTES);
+        }
+        return ask;
+    }
+    door->spare = ask->next;
+    door->n_spare--;
+    arena = ask->arena;
+    op_arena = ask->queue.op.arena;
+    out = ask->out;
+    record = ask->record;
+    *ask = (CommandAsk){.queue.op.verb = QUEUE_N_VERBS};
+    ask->arena = arena;
+    ask->queue.op.arena = op_arena;
+    ask->out = out;
+    ask->record = record;
+    return ask;
 }
 
 static CommandAsk *command_ask_new(CommandDoor *door, IoHttpExchange *x)
 {
-    CommandAsk *ask = mem_alloc_array(1, sizeof(*ask));
+    CommandAsk *ask = ask_take(door);
 
     if (ask == NULL) {
         return NULL;
     }
-    *ask = (CommandAsk){.door = door, .x = x, .next = door->asks};
-    queue_op_init(&ask->queue.op);
-    arena_init(&ask->arena, COMMAND_ARENA_BYTES);
-    bytes_init(&ask->out, COMMAND_ANSWER_BYTES);
-    bytes_init(&ask->record, COMMAND_ANSWER_BYTES);
+    ask->door = door;
+    ask->x = x;
+    ask->next = door->asks;
     if (ask->next != NULL) {
         ask->next->prev = ask;
     }
@@ -249,11 +333,11 @@ static void door_on_changed(JobsListener *listener, const QueueJob *job)
     bool is_ready = job->state == JOB_ENQUEUED && span_equals(job->pool, SPAN(JOBS_POOL_PULL));
     CommandAsk *next;
 
-    for (CommandAsk *ask = door->asks; ask != NULL; ask = next) {
+    for (CommandAsk *ask = door->watchers; ask != NULL; ask = next) {
         bool concerns =
             ask->route.verb == COMMAND_PENDING ? is_ready : strcmp(ask->id, job->id) == 0;
 
-        next = ask->next;
+        next = ask->next_watcher;
         if (!concerns) {
             continue;
         }
@@ -299,6 +383,17 @@ int command_door_new(CommandDoor **ret, const CommandDoorConfig *config)
     return 0;
 }
 
+void command_door_end(CommandDoor *door)
+{
+    while (door->spare != NULL) {
+        CommandAsk *ask = door->spare;
+
+        door->spare = ask->next;
+        ask_destroy(ask);
+    }
+    mem_free(door);
+}
+
 CommandDoor *command_door_free(CommandDoor *door)
 {
     if (door == NULL) {
@@ -315,7 +410,7 @@ CommandDoor *command_door_free(CommandDoor *door)
         }
     }
     if (door->asks == NULL) {
-        mem_free(door);
+        command_door_end(door);
     }
     return NULL; /* else the last answer that is on its way frees it */
 }

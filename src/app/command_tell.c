@@ -14,6 +14,7 @@ void command_ask_name(CommandAsk *ask, Span id)
 {
     (void)snprintf(ask->id, sizeof(ask->id), "%.*s",
                    (int)(id.n < sizeof(ask->id) ? id.n : sizeof(ask->id) - 1), id.p);
+    command_ask_watch(ask);
 }
 
 /* ---- answers ---- */
