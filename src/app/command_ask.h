@@ -25,6 +25,7 @@ struct CommandDoor {
     IoLoop *loop;
     Router *router;
     HttpSide side;
+    int64_t pid; /* of this process: it is in many answers */
     JobsListener listener;
     IoTimer *timer; /* the next wait that is over */
     int64_t due_ms;

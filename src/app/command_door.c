@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "io/program.h"
 
 /* ---- requests in work ---- */
 
@@ -363,6 +364,7 @@ int command_door_new(CommandDoor **ret, const CommandDoorConfig *config)
         .config = *config,
         .loop = hub_loop(config->hub),
         .router = hub_router(config->hub),
+        .pid = (int64_t)io_program_pid(),
         .listener = {.changed = door_on_changed},
         .side = {.leads = side_leads,
                  .request = side_request,

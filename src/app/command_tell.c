@@ -7,7 +7,6 @@
 #include "app/command_job.h"
 #include "base/error.h"
 #include "base/limits.h"
-#include "io/program.h"
 #include "json/writer.h"
 
 void command_ask_name(CommandAsk *ask, Span id)
@@ -53,7 +52,7 @@ static CommandJob ask_job(CommandAsk *ask, const QueueJob *job)
 {
     CommandJob shown = command_job(&ask->arena, job);
 
-    shown.server_pid = (int64_t)io_program_pid();
+    shown.server_pid = ask->door->pid;
     shown.server_port = ask->x == NULL ? 0 : http_door_port(http_door_of(ask->x));
     if (job->state == JOB_ENQUEUED && job->pool.n == 0 &&
         !router_tool_is_there(ask->door->router, job->method)) {

@@ -22,10 +22,12 @@
 
 #define STORE_SECRET_BYTES 16
 
-/* What no statement asks about, in one piece: its secret and eleven numbers of eight bytes, the
- * lowest first. Each column of its own would cost every write of the row a little. */
+/* What no statement asks about, in one piece: its secret and eleven numbers, short where they are
+ * small, and zeros up to a length that most of them have in common. Each column of its own would
+ * cost every write of the row a little. */
 #define STORE_REST_NUMBERS 11
-#define STORE_REST_BYTES   (STORE_SECRET_BYTES + 8 * STORE_REST_NUMBERS)
+#define STORE_REST_BYTES   40
+#define STORE_REST_MAX     (STORE_SECRET_BYTES + 10 * STORE_REST_NUMBERS)
 
 /* Zeros behind it, which make room for what the columns beside it will hold: a row that grows where
  * it lies makes SQLite move half of its page. A new job gets a time and the name of a worker, and
@@ -177,7 +179,7 @@ typedef struct StoreValue {
 #define STORE_PUT_COLUMNS 12
 typedef struct StorePut {
     StoreValue values[STORE_PUT_COLUMNS];
-    uint8_t rest[STORE_REST_BYTES + STORE_REST_PAD_NEW]; /* behind the numbers zeros, always */
+    uint8_t rest[STORE_REST_MAX + STORE_REST_PAD_NEW];
     size_t n_rest;
 } StorePut;
 
@@ -209,7 +211,7 @@ struct Store {
     uint64_t max_waiting;
     int64_t keep_ms;
     uint64_t keep_bytes;
-    uint8_t random[512]; /* not yet used for secrets */
+    uint8_t random[4096]; /* not yet used for secrets */
     size_t n_random;
     StoreReady ready;
     bool has_puts; /* some of them are not empty */
@@ -272,7 +274,8 @@ int store_row_set(Store *store, StoreRow *row, JobState was, int64_t flags_were)
 /* The same for one that was ready and is somebody's now. */
 int store_row_claim(Store *store, StoreRow *row, int64_t flags_were, Span worker);
 
-void store_row_pack(const StoreRow *row, uint8_t out[STORE_REST_BYTES]);
+/* How many bytes of out it takes. */
+size_t store_row_pack(const StoreRow *row, uint8_t out[STORE_REST_MAX]);
 
 /* The row of a new job, which is in its table by now. */
 void store_row_added(Store *store, const StoreRow *row);

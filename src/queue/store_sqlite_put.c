@@ -4,7 +4,7 @@
  * after them (store_sql). */
 #include "queue/store_sqlite.h"
 
-#include <errno.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -241,7 +241,8 @@ void store_put_text(StorePut *put, int at, Span text)
 
 void store_put_rest(StorePut *put, int at, const StoreRow *row, size_t n_pad)
 {
-    store_row_pack(row, put->rest);
-    put->n_rest = STORE_REST_BYTES + n_pad;
+    put->n_rest = store_row_pack(row, put->rest);
+    memset(put->rest + put->n_rest, 0, n_pad);
+    put->n_rest += n_pad;
     put->values[at - 1].kind = STORE_VALUE_REST;
 }

@@ -20,45 +20,114 @@ int store_do_id(Store *store, StoreSql which, int64_t id)
     return store_do(store, sql);
 }
 
-/* The numbers of StoreRow that are in one piece, in their order. */
-#define ROW_REST(row)                                                                              \
-    {                                                                                              \
-        &(row)->seq, &(row)->fence, &(row)->n_attempts, &(row)->version, &(row)->lease_us,         \
-            &(row)->end_us, &(row)->span_ms, &(row)->started_us, &(row)->beat_us,                  \
-            &(row)->changed_us, &(row)->keep_ms                                                    \
-    }
+/* ---- the packed piece ---- */
 
-void store_row_pack(const StoreRow *row, uint8_t out[STORE_REST_BYTES])
+/* Seven bits a byte, the lowest first; 10 bytes at most. */
+static uint8_t *row_put_number(uint8_t *at, uint64_t number)
 {
-    const int64_t *const numbers[STORE_REST_NUMBERS] = ROW_REST(row);
+    while (number >= 0x80) {
+        *at++ = (uint8_t)(number | 0x80);
+        number >>= 7;
+    }
+    *at++ = (uint8_t)number;
+    return at;
+}
+
+/* Gives 0 behind the end: of a damaged row. */
+static uint64_t row_take_number(const uint8_t **at, const uint8_t *end)
+{
+    uint64_t number = 0;
+
+    for (unsigned shift = 0; *at < end && shift < 64; shift += 7) {
+        uint8_t byte = *(*at)++;
+
+        number |= (uint64_t)(byte & 0x7F) << shift;
+        if (byte < 0x80) {
+            break;
+        }
+    }
+    return number;
+}
+
+/* Numbers near 0, on either side, as small ones. */
+static uint64_t row_fold(int64_t number)
+{
+    return ((uint64_t)number << 1) ^ (number < 0 ? UINT64_MAX : 0);
+}
+
+static int64_t row_unfold(uint64_t number)
+{
+    return (int64_t)((number >> 1) ^ ((number & 1) != 0 ? UINT64_MAX : 0));
+}
+
+/* The difference, whatever they are. */
+static uint64_t row_fold_from(int64_t number, int64_t from)
+{
+    return row_fold((int64_t)((uint64_t)number - (uint64_t)from));
+}
+
+static int64_t row_unfold_from(uint64_t number, int64_t from)
+{
+    return (int64_t)((uint64_t)row_unfold(number) + (uint64_t)from);
+}
+
+/* Its place is most often its id, and times lie close to each other. */
+size_t store_row_pack(const StoreRow *row, uint8_t out[STORE_REST_MAX])
+{
+    const uint64_t numbers[STORE_REST_NUMBERS] = {
+        row_fold_from(row->seq, row->id),
+        row_fold(row->fence),
+        row_fold(row->n_attempts),
+        row_fold(row->version),
+        row_fold(row->lease_us),
+        row_fold(row->end_us),
+        row_fold(row->span_ms),
+        row_fold(row->started_us),
+        row_fold_from(row->beat_us, row->started_us),
+        row_fold_from(row->changed_us, row->started_us),
+        row_fold(row->keep_ms),
+    };
     uint8_t *at = out + STORE_SECRET_BYTES;
+    size_t n;
 
     memcpy(out, row->secret, STORE_SECRET_BYTES);
     for (size_t i = 0; i < STORE_REST_NUMBERS; i++) {
-        for (unsigned shift = 0; shift < 64; shift += 8) {
-            *at++ = (uint8_t)((uint64_t)*numbers[i] >> shift);
-        }
+        at = row_put_number(at, numbers[i]);
     }
+    n = (size_t)(at - out);
+    if (n < STORE_REST_BYTES) {
+        memset(at, 0, STORE_REST_BYTES - n);
+        n = STORE_REST_BYTES;
+    }
+    return n;
 }
 
 static void row_unpack(Span rest, StoreRow *ret)
 {
-    int64_t *const numbers[STORE_REST_NUMBERS] = ROW_REST(ret);
-    const char *at = rest.p + STORE_SECRET_BYTES;
+    uint64_t numbers[STORE_REST_NUMBERS];
+    const uint8_t *at = (const uint8_t *)rest.p + STORE_SECRET_BYTES;
 
     if (rest.n < STORE_REST_BYTES) {
         return; /* damaged: a job that nobody knows the secret of */
     }
     memcpy(ret->secret, rest.p, STORE_SECRET_BYTES);
     for (size_t i = 0; i < STORE_REST_NUMBERS; i++) {
-        uint64_t number = 0;
-
-        for (unsigned shift = 0; shift < 64; shift += 8) {
-            number |= (uint64_t)(uint8_t)*at++ << shift;
-        }
-        *numbers[i] = (int64_t)number;
+        numbers[i] = row_take_number(&at, (const uint8_t *)rest.p + rest.n);
     }
+    ret->seq = row_unfold_from(numbers[0], ret->id);
+    ret->fence = row_unfold(numbers[1]);
+    ret->n_attempts = row_unfold(numbers[2]);
+    ret->version = row_unfold(numbers[3]);
+    ret->lease_us = row_unfold(numbers[4]);
+    ret->end_us = row_unfold(numbers[5]);
+    ret->span_ms = row_unfold(numbers[6]);
+    ret->started_us = row_unfold(numbers[7]);
+    ret->beat_us = row_unfold_from(numbers[8], ret->started_us);
+    ret->changed_us = row_unfold_from(numbers[9], ret->started_us);
+    ret->keep_ms = row_unfold(numbers[10]);
 }
+
+/* ---- rows ---- */
 
 void store_row_read(sqlite3_stmt *sql, int first, StoreRow *ret)
 {
@@ -151,7 +220,7 @@ void store_row_removed(Store *store, int64_t id)
 
 int store_row_set(Store *store, StoreRow *row, JobState was, int64_t flags_were)
 {
-    uint8_t rest[STORE_REST_BYTES];
+    uint8_t rest[STORE_REST_MAX];
     int r;
     sqlite3_stmt *sql = store_sql(store, STORE_SQL_SET_ROW, &r);
 
@@ -173,8 +242,7 @@ int store_row_set(Store *store, StoreRow *row, JobState was, int64_t flags_were)
     } else {
         (void)sqlite3_bind_null(sql, 8);
     }
-    store_row_pack(row, rest);
-    (void)sqlite3_bind_blob(sql, 7, rest, STORE_REST_BYTES, SQLITE_STATIC);
+    (void)sqlite3_bind_blob(sql, 7, rest, (int)store_row_pack(row, rest), SQLITE_STATIC);
     r = store_do(store, sql);
     (void)sqlite3_bind_null(sql, 7); /* it was only lent */
     if (r == 0) {

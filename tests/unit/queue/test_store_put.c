@@ -248,6 +248,44 @@ static void a_retry_comes_behind_the_end_that_waits(void **state)
     rig_deinit(&rig);
 }
 
+static void numbers_of_any_size_come_back(void **state)
+{
+    static const int64_t numbers[] = {0,           1,         -1,        63,
+                                      64,          -64,       -65,       STORE_FRONT,
+                                      STORE_NEVER, INT64_MAX, INT64_MIN, 1700000000000000};
+    Rig rig;
+
+    (void)state;
+    rig_init(&rig);
+    (void)rig_add_one(&rig);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        StoreRow row;
+        StoreRow back;
+        bool found = false;
+
+        begin(&rig);
+        assert_int_equal(store_row_get(rig.store, 1, &row, &found), 0);
+        assert_true(found);
+        row.seq = row.fence = row.n_attempts = row.lease_us = row.end_us = numbers[i];
+        row.span_ms = row.started_us = row.keep_ms = numbers[i];
+        row.beat_us = numbers[sizeof(numbers) / sizeof(numbers[0]) - 1 - i];
+        row.due_us = STORE_NEVER; /* not among those that are ready */
+        assert_int_equal(store_row_set(rig.store, &row, JOB_ENQUEUED, row.flags), 0);
+        commit(&rig);
+        store_cache_clear(rig.store);
+        assert_int_equal(store_row_get(rig.store, 1, &back, &found), 0);
+        assert_true(found);
+        assert_memory_equal(&back.secret, &row.secret, sizeof(row.secret));
+        assert_true(back.seq == numbers[i] && back.fence == numbers[i] &&
+                    back.n_attempts == numbers[i] && back.lease_us == numbers[i] &&
+                    back.end_us == numbers[i] && back.span_ms == numbers[i] &&
+                    back.started_us == numbers[i] && back.keep_ms == numbers[i]);
+        assert_true(back.beat_us == row.beat_us && back.changed_us == row.changed_us &&
+                    back.version == row.version);
+    }
+    rig_deinit(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,6 +295,7 @@ int main(void)
         cmocka_unit_test(a_key_that_waits_is_known),
         cmocka_unit_test(what_is_undone_is_not_written_later),
         cmocka_unit_test(a_retry_comes_behind_the_end_that_waits),
+        cmocka_unit_test(numbers_of_any_size_come_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
