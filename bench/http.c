@@ -29,6 +29,8 @@
 #define CROWD_LONGER 10u  /* than a round of other rows */
 #define TAIL_GOAL    10.0 /* p99, in times of p50 */
 
+#define JOB_RATE_GOAL 0.5 /* of the floor's */
+
 #define STREAMS     ((size_t)1000)
 #define STREAM_GOAL 30.0 /* KiB each */
 #define MIB         1048576.0
@@ -81,7 +83,7 @@ static void entries_start(Entry *entries, const RowSetup *setup, PeerEra era, si
     http_sides_start(&entries[HTTP_OURS].side, &entries[HTTP_FLOOR].side, setup, era, "hello",
                      NULL);
     for (size_t i = 0; i < HTTP_N_SIDES; i++) {
-        entries[i].load = http_load_new(&entries[i].side, n_clients);
+        entries[i].load = http_load_new(&entries[i].side, &http_load_echo, n_clients);
     }
 }
 
@@ -281,6 +283,13 @@ static const Row rows[] = {
     {"call-64", "calls of echo, 64 clients at once", run_calls, .size = 64},
     {"crowd", "calls of echo, 2,000 clients at once", run_crowd, .size = CROWD},
     {"streams", "memory of 1,000 streams that wait for changes", run_streams, .size = STREAMS},
+    {"job-put-64", "jobs put into the queue, each acknowledged when on disk; 64 clients",
+     http_row_enqueue, .size = 64},
+    {"job-put-512", "the same, 512 clients", http_row_enqueue, .size = 512,
+     .ratio_goal = JOB_RATE_GOAL},
+    {"job-512", "whole jobs: put, fetched and answered by a request each; 512 clients",
+     http_row_job, .size = 512, .ratio_goal = JOB_RATE_GOAL},
+    {"beside", "calls of echo, one client, beside others at full rate", http_row_beside, .size = 1},
     {"slow-10m", "memory while 10 MiB are read slowly (peak: and before that)", http_row_slow,
      .size = HTTP_LARGE_BYTES},
     {"fast-10m", "an echo of 10 MiB, there and back", http_row_fast, .size = HTTP_LARGE_BYTES},

@@ -17,6 +17,7 @@
 
 typedef struct Client {
     int fd; /* -1: it was refused */
+    size_t stage;
     char *request;
     size_t n_request;
     size_t n_answer;
@@ -25,32 +26,51 @@ typedef struct Client {
 } Client;
 
 struct HttpLoad {
+    const HttpSide *side;
+    const HttpLoadKind *kind;
     int epoll_fd;
     size_t n;
     Client clients[];
 };
 
+static char *echo_request(const HttpSide *side, const char *session, size_t stage,
+                          const char *answer, size_t *ret_n)
+{
+    (void)stage;
+    (void)answer;
+    return http_side_echo(side, session, TEXT, ret_n);
+}
+
+const HttpLoadKind http_load_echo = {.n_stages = 1,
+                                     .wanted = {"\"text\":\"" TEXT "\""},
+                                     .request = echo_request,
+                                     .has_session = true};
+
 static void client_open(HttpLoad *load, Client *client, const HttpSide *side)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = client};
-    char session[HTTP_SESSION_BYTES];
+    char session[HTTP_SESSION_BYTES] = "";
 
     client->fd = http_side_connect(side, 0);
-    http_side_open(side, client->fd, session);
-    client->request = http_side_echo(side, session, TEXT, &client->n_request);
+    if (load->kind->has_session) {
+        http_side_open(side, client->fd, session);
+    }
+    client->request = load->kind->request(side, session, 0, NULL, &client->n_request);
     if (fcntl(client->fd, F_SETFL, O_NONBLOCK) != 0 ||
         epoll_ctl(load->epoll_fd, EPOLL_CTL_ADD, client->fd, &event) != 0) {
         peer_die("a client", strerror(errno));
     }
 }
 
-HttpLoad *http_load_new(const HttpSide *side, size_t n_clients)
+HttpLoad *http_load_new(const HttpSide *side, const HttpLoadKind *kind, size_t n_clients)
 {
     HttpLoad *load = calloc(1, sizeof(*load) + n_clients * sizeof(load->clients[0]));
 
     if (load == NULL) {
         peer_die("clients", "no memory");
     }
+    load->side = side;
+    load->kind = kind;
     load->n = n_clients;
     load->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (load->epoll_fd < 0) {
@@ -92,7 +112,7 @@ static int client_send(Client *client)
 }
 
 /* 1: it is answered; 0: not yet; -1: refused. */
-static int client_receive(Client *client)
+static int client_receive(const HttpLoad *load, Client *client)
 {
     size_t n_whole;
     ssize_t n =
@@ -111,9 +131,21 @@ static int client_receive(Client *client)
         return client->n_answer < ANSWER_BYTES - 1 ? 0 : -1;
     }
     return memcmp(client->answer, "HTTP/1.1 200 ", 13) == 0 &&
-                   strstr(client->answer, "\"text\":\"" TEXT "\"") != NULL
+                   strstr(client->answer, load->kind->wanted[client->stage]) != NULL
                ? 1
                : -1;
+}
+
+/* The request of the next stage. The floor has one answer to everything. */
+static void client_advance(const HttpLoad *load, Client *client)
+{
+    if (load->kind->n_stages == 1 || load->side->is_floor) {
+        return;
+    }
+    client->stage = (client->stage + 1) % load->kind->n_stages;
+    free(client->request);
+    client->request =
+        load->kind->request(load->side, "", client->stage, client->answer, &client->n_request);
 }
 
 typedef struct Run {
@@ -140,9 +172,9 @@ static void run_send(Run *run, Client *client)
     }
 }
 
-static void run_receive(Run *run, Client *client)
+static void run_receive(Run *run, const HttpLoad *load, Client *client)
 {
-    int r = client_receive(client);
+    int r = client_receive(load, client);
     uint64_t now_ns;
 
     if (r == 0) {
@@ -158,6 +190,7 @@ static void run_receive(Run *run, Client *client)
     if (run->n_samples < run->max_samples) {
         run->samples[run->n_samples++] = (double)(now_ns - client->start_ns) / 1e3;
     }
+    client_advance(load, client);
     if (now_ns < run->end_ns) {
         run_send(run, client);
     }
@@ -182,7 +215,7 @@ HttpLoadResult http_load_run(HttpLoad *load, uint64_t for_ns, double *samples, s
             peer_die("a client", n == 0 ? "no answer for a minute" : strerror(errno));
         }
         for (int i = 0; i < n; i++) {
-            run_receive(&run, events[i].data.ptr);
+            run_receive(&run, load, events[i].data.ptr);
         }
     }
     run.result.ns = clock_monotonic_ns() - start_ns;

@@ -26,5 +26,12 @@ void http_sides_start(HttpSide *ours, HttpSide *floor, const RowSetup *setup, Pe
 /* Memory while a large answer is read slowly. */
 void http_row_slow(const Row *row, const RowSetup *setup, Report *report);
 
+/* Requests to the durable queue; row->size: clients. */
+void http_row_enqueue(const Row *row, const RowSetup *setup, Report *report);
+void http_row_job(const Row *row, const RowSetup *setup, Report *report);
+
+/* Calls that are not durable while the queue writes. */
+void http_row_beside(const Row *row, const RowSetup *setup, Report *report);
+
 /* The time of a large echo. */
 void http_row_fast(const Row *row, const RowSetup *setup, Report *report);
