@@ -1,8 +1,11 @@
 #include "io/fetch_library.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "io/fetch.h"
 
@@ -24,11 +27,66 @@ static bool library_find(void *handle, const char *name, void *ret_function)
     return symbol != NULL;
 }
 
+/* ---- what is in memory of it ---- */
+
+static int library_count(struct dl_phdr_info *object, size_t size, void *context)
+{
+    (void)object;
+    (void)size;
+    ++*(size_t *)context;
+    return 0;
+}
+
+/* A read-only part: the system has it on disk. What was written to, or moved into place, is not
+ * such. */
+static void library_drop(const struct dl_phdr_info *object, const ElfW(Phdr) * part)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t start = (object->dlpi_addr + part->p_vaddr) / page * page;
+    uintptr_t end = (object->dlpi_addr + part->p_vaddr + part->p_memsz) / page * page;
+
+    if (end > start) {
+        void *at;
+
+        memcpy(&at, &start, sizeof(at));
+        (void)madvise(at, end - start, MADV_DONTNEED);
+    }
+}
+
+static int library_slim_one(struct dl_phdr_info *object, size_t size, void *context)
+{
+    size_t *n_left = context; /* older objects */
+
+    (void)size;
+    if (*n_left > 0) {
+        --*n_left;
+        return 0;
+    }
+    for (size_t i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+
+        if (part->p_type == PT_LOAD && (part->p_flags & PF_W) == 0) {
+            library_drop(object, part);
+        }
+    }
+    return 0;
+}
+
+void fetch_library_slim(const FetchLibrary *library)
+{
+    size_t n_left = library->n_before;
+
+    (void)dl_iterate_phdr(library_slim_one, &n_left);
+}
+
+/* ---- life ---- */
+
 int fetch_library_open(FetchLibrary *ret, Diag *reterr_diag)
 {
     FetchLibrary library = {.handle = NULL};
     bool ok = true;
 
+    (void)dl_iterate_phdr(library_count, &library.n_before);
     /* What it brings registers things to run at the program's end, and must be there then. */
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && library.handle == NULL; i++) {
         library.handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);

@@ -264,6 +264,7 @@ static int fetcher_open(IoFetcher *fetcher)
         return err_raise(-ENOMEM);
     }
     fetcher->is_global = true;
+    fetch_library_slim(library);
     fetcher->multi = library->curl_multi_init();
     if (fetcher->multi == NULL) {
         return err_raise(-ENOMEM);
