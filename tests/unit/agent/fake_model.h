@@ -31,12 +31,12 @@ TW_UNUSED static void fake_model_pipe(int fds[2])
     assert_int_equal(fcntl(fds[1], F_SETFD, FD_CLOEXEC), 0);
 }
 
-/* args: up to four more, NULL-terminated. False: there is no node here. */
-TW_UNUSED static bool fake_model_start(FakeModel *fake, const char *const *args)
+/* A script that behaves like it. args: up to four more, NULL-terminated. False: there is no node
+ * here. */
+TW_UNUSED static bool fake_model_run(FakeModel *fake, const char *script, const char *const *args)
 {
-    char path[] = TW_SOURCE_DIR "/tests/support/fake_model.mjs";
     char node[] = "node";
-    char *argv[8] = {node, path};
+    char *argv[8] = {node, strdup(script)};
     posix_spawn_file_actions_t actions;
     int to[2];
     int from[2];
@@ -53,7 +53,7 @@ TW_UNUSED static bool fake_model_start(FakeModel *fake, const char *const *args)
     assert_int_equal(posix_spawn_file_actions_adddup2(&actions, from[1], 1), 0);
     r = posix_spawnp(&fake->pid, node, &actions, NULL, argv, environ);
     (void)posix_spawn_file_actions_destroy(&actions);
-    for (size_t i = 2; argv[i] != NULL; i++) {
+    for (size_t i = 1; argv[i] != NULL; i++) {
         free(argv[i]);
     }
     assert_int_equal(close(to[0]), 0);
@@ -70,6 +70,11 @@ TW_UNUSED static bool fake_model_start(FakeModel *fake, const char *const *args)
     (void)fclose(out);
     (void)snprintf(fake->url, sizeof(fake->url), "http://127.0.0.1:%u", fake->port);
     return true;
+}
+
+TW_UNUSED static bool fake_model_start(FakeModel *fake, const char *const *args)
+{
+    return fake_model_run(fake, TW_SOURCE_DIR "/tests/support/fake_model.mjs", args);
 }
 
 TW_UNUSED static void fake_model_stop(FakeModel *fake)
