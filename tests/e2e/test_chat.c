@@ -223,6 +223,62 @@ static void without_colours_there_are_none_and_on_a_dumb_terminal_no_codes_at_al
     assert_false(pty_has_shown(&pty, "\033"));
 }
 
+/* ---- with the agent of this program ---- */
+
+static bool has_own_agent(void)
+{
+    const char *argv[] = {arg_toolwire, "agent", "-h", NULL};
+    Pty pty;
+
+    pty_start(&pty, argv, NULL);
+    return pty_finish(&pty) == 0;
+}
+
+static void the_agent_of_this_program_is_the_default(void **state)
+{
+    char folder[] = "/tmp/toolwire-chat-XXXXXX";
+    char file[64];
+    const char *argv[] = {arg_toolwire, "chat",   "--model",        "script",
+                          "--config",   "none",   "--state",        folder,
+                          "--root",     folder,   "--alone",        "--history",
+                          "off",        "--tool", "write_file=ask", NULL};
+    Pty pty;
+
+    (void)state;
+    if (!has_own_agent()) {
+        print_message("SKIPPED: this program has no agent\n");
+        skip();
+    }
+    assert_non_null(mkdtemp(folder));
+    pty_start(&pty, argv, arg_terminal);
+    pty_expect(&pty, "> ");
+    pty_type(&pty, "/echo hello there\n");
+    pty_expect(&pty, "hello there\r\n");
+    pty_expect(&pty, "hello there\r\n> ");
+    pty_type(&pty, "/call write_file {\"path\":\"a.txt\",\"content\":\"x\"}\n");
+    pty_expect(&pty, "wants to use write_file with {\"path\":\"a.txt\",\"content\":\"x\"}\r\n");
+    pty_expect(&pty, "Allow it? [y/N] ");
+    pty_type(&pty, "n\n");
+    pty_expect(&pty, "\u2717");
+    pty_expect(&pty, "> ");
+    (void)snprintf(file, sizeof(file), "%s/a.txt", folder);
+    assert_int_not_equal(access(file, F_OK), 0);
+    pty_type(&pty, "/call write_file {\"path\":\"a.txt\",\"content\":\"x\"}\n");
+    pty_expect(&pty, "Allow it? [y/N] ");
+    pty_type(&pty, "y\n");
+    pty_expect(&pty, "\u2713");
+    pty_expect(&pty, "> ");
+    assert_int_equal(access(file, F_OK), 0);
+    pty_type(&pty, "/slow 600000 a b\n");
+    pty_expect(&pty, "thinking");
+    pty_type(&pty, CTRL_C);
+    pty_expect(&pty, "interrupted\r\n> ");
+    pty_type(&pty, CTRL_D);
+    assert_int_equal(pty_finish(&pty), 0);
+    (void)unlink(file);
+    (void)rmdir(folder);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +292,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(text_of_the_agent_cannot_move_the_cursor),
         cmocka_unit_test(an_agent_that_dies_is_started_again),
         cmocka_unit_test(without_colours_there_are_none_and_on_a_dumb_terminal_no_codes_at_all),
+        cmocka_unit_test(the_agent_of_this_program_is_the_default),
     };
 
     if (argc != 2) {

@@ -4,6 +4,8 @@
 #include "support/cmocka.h"
 
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,6 +200,41 @@ static void silence_is_a_timeout_and_stop_ends_the_waiting(void **state)
     tw_agent_client_free(run.client);
 }
 
+typedef struct Stopper {
+    TwAgentClient *client;
+    atomic_bool is_over;
+} Stopper;
+
+static void *stop_again_and_again(void *context)
+{
+    Stopper *stopper = context;
+
+    while (!atomic_load(&stopper->is_over)) {
+        tw_agent_client_stop(stopper->client);
+        (void)sched_yield();
+    }
+    return NULL;
+}
+
+static void another_thread_may_stop_the_waiting(void **state)
+{
+    Stopper stopper;
+    pthread_t thread;
+    Run run;
+
+    (void)state;
+    run_init(&run);
+    assert_int_equal(run_start(&run, READY "cat >/dev/null"), 0);
+    stopper.client = run.client;
+    atomic_init(&stopper.is_over, false);
+    assert_int_equal(pthread_create(&thread, NULL, stop_again_and_again, &stopper), 0);
+    assert_int_equal(run_say(&run, "one"), TW_ERROR_CANCELLED);
+    assert_int_equal(run_say(&run, "two"), TW_ERROR_CANCELLED);
+    atomic_store(&stopper.is_over, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    tw_agent_client_free(run.client);
+}
+
 static void what_cannot_start_or_be_used_is_told(void **state)
 {
     const char *argv[] = {"/no/such/agent", NULL};
@@ -271,6 +308,7 @@ int main(void)
         cmocka_unit_test(several_are_open_at_once_and_waited_for),
         cmocka_unit_test(failures_have_words),
         cmocka_unit_test(silence_is_a_timeout_and_stop_ends_the_waiting),
+        cmocka_unit_test(another_thread_may_stop_the_waiting),
         cmocka_unit_test(what_cannot_start_or_be_used_is_told),
         cmocka_unit_test(every_failed_allocation_is_survived),
     };

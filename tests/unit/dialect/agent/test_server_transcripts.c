@@ -124,7 +124,9 @@ static int say_status(Player *player, Span id, const char *words)
             status.state = (AgentState)i;
         }
     }
-    (void)sscanf(words, "%zu %ld", &status.conversation_length, &status.uptime_ms);
+    status.conversation_length = strtoull(words, NULL, 10);
+    (void)wire_word(&words);
+    status.uptime_ms = strtoll(words, NULL, 10);
     return agent_write_status(&player->out, id, &status, player->wire.now_ms);
 }
 
