@@ -144,6 +144,7 @@ static void session_answer_tool(ChatSession *session, const AgentTool *tool)
         chat_view_say(&session->view, "%s is refused: nobody can be asked; --yes allows all tools",
                       chat_view_plain(&session->view, tool->name, 200));
     }
+    chat_view_tool_answered(&session->view, tool->id);
     session_name(session, id);
     request.id = span_from_str(id);
     (void)agent_client_request(session->client, &request, NULL);

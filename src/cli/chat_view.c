@@ -272,15 +272,24 @@ static void view_tool_end(ChatView *view, const AgentResponse *response)
         tool->id[0] = '\0';
     }
     if (view->is_lively) {
-        fprintf(stderr, "%s%s%s %s %s%lld.%lld s%s%s\n",
+        fprintf(stderr, "%s%s%s %s %s%lld.%lld s%s%s%s\n",
                 view_paint(view, is_error ? "\033[31m" : "\033[32m"),
                 is_error ? "\u2717" : "\u2713", view_paint(view, "\033[0m"), line,
                 view_paint(view, "\033[2m"), (long long)(ms / 1000), (long long)(ms % 1000 / 100),
                 is_error ? ": " : "",
-                is_error ? chat_view_plain(view, response->tool.error, VIEW_ERROR_BYTES) : "");
-        fputs(view_paint(view, "\033[0m"), stderr);
+                is_error ? chat_view_plain(view, response->tool.error, VIEW_ERROR_BYTES) : "",
+                view_paint(view, "\033[0m"));
     }
     view_restart(view);
+}
+
+void chat_view_tool_answered(ChatView *view, Span id)
+{
+    ChatViewTool *tool = view_find_tool(view, id);
+
+    if (tool != NULL) {
+        tool->began_ms = io_loop_now_ms(view->loop);
+    }
 }
 
 /* What a tool says of itself stands beside its name. */

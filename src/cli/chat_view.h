@@ -56,6 +56,9 @@ void chat_view_end(ChatView *view);
 /* What comes between. */
 void chat_view_response(ChatView *view, const AgentResponse *response);
 
+/* The person has answered whether this tool may run: its time begins now. */
+void chat_view_tool_answered(ChatView *view, Span id);
+
 /* A line of the agent, for is_json. */
 void chat_view_line(ChatView *view, Span line);
 
