@@ -1,17 +1,17 @@
 #!/usr/bin/env perl
 # Looks through what `strace -f -y` saw of a program with file tools, between two marks.
 #
-#   trace_check.pl TRACE ROOT BEGIN END
+#   trace_check.pl TRACE ROOT BEGIN END [ALSO]
 #
-# Every file that was opened, and every folder in which something was made, renamed or removed, must be
-# beneath ROOT. What the program starts (a process that has called execve) may besides read what programs
+# The marks are paths that some call asks for. Every file that was opened, and every folder in which something was made, renamed or removed, must be
+# beneath ROOT (or ALSO, where the program keeps its own). What the program starts (a process that has called execve) may besides read what programs
 # need; the program itself may open /dev/null, for a command's standard input. Attempts that the system
 # refused touch nothing, and a started program may look names up (stat, O_PATH). Prints each violation and the counts; exit 0 none, 1 some, 2 the trace cannot be judged.
 use strict;
 use warnings;
 
-die "usage: trace_check.pl TRACE ROOT BEGIN END\n" unless @ARGV == 4;
-my ($trace, $root, $begin, $end) = @ARGV;
+die "usage: trace_check.pl TRACE ROOT BEGIN END [ALSO]\n" unless @ARGV == 4 || @ARGV == 5;
+my ($trace, $root, $begin, $end, $also) = @ARGV;
 open(my $in, '<', $trace) or die "trace_check: $trace: $!\n";
 
 # What a program that was started may read, and write; see src/io/confine.c.
@@ -49,7 +49,11 @@ unless ($saw_end) {
 print "trace_check: $n_opened opened, $n_changed changed, $n_refused refused, $n_bad outside the root\n";
 exit($n_bad ? 1 : 0);
 
-sub is_beneath { my ($path) = @_; return $path eq $root || index($path, "$root/") == 0 }
+sub is_beneath
+{
+    my ($path) = @_;
+    return $path eq $root || index($path, "$root/") == 0 || (defined $also && index("$path/", "$also/") == 0);
+}
 
 sub judge
 {
