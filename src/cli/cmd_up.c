@@ -184,13 +184,14 @@ static int up_print(const CliArgs *args, const UpFacts *facts)
 {
     CLEANUP(mem_freep) char *program = NULL;
     CLEANUP(mem_freep) char *state = NULL;
-    PrivateFolderVariable variables[PRIVATE_FOLDER_VARIABLES];
-    UpTextWith with = {.pid = io_program_pid(),
-                       .variables = variables,
-                       .n_variables = private_folder_runtime_variables(variables)};
+    PrivateFolderVariables variables;
+    UpTextWith with = {.pid = io_program_pid()};
     Bytes text;
     int r = io_program_path(&program);
 
+    private_folder_runtime_variables(&variables);
+    with.variables = variables.list;
+    with.n_variables = variables.n;
     if (r == 0) {
         r = facts->state != NULL ? io_place_absolute(&state, facts->state) : io_keep_folder(&state);
     }

@@ -64,9 +64,10 @@ bool private_file_remove_left(const char *path, Span signature);
  * was. */
 int private_file_read(Bytes *out, const char *path, Diag *reterr_diag);
 
-/* $XDG_RUNTIME_DIR/toolwire, else a folder of this user under $TMPDIR (/tmp); on Windows
- * %LOCALAPPDATA%\toolwire, else one under %TEMP%: made 0700 if it is not there, refused if it is
- * not ours or open to others. Gives *ret (mem_free). 0, a negative errno, PRIVATE_FILE_E_PLACE. */
+/* $XDG_RUNTIME_DIR/toolwire (where there is no such variable, in /run/user/UID if that is ours),
+ * else a folder of this user under $TMPDIR (/tmp); on Windows %LOCALAPPDATA%\toolwire, else one
+ * under %TEMP%: made 0700 if it is not there, refused if it is not ours or open to others. Gives
+ * *ret (mem_free). 0, a negative errno, PRIVATE_FILE_E_PLACE. */
 int private_folder_runtime(char **ret, Diag *reterr_diag);
 
 /* Its path alone: nothing is made, and nothing is checked. */
@@ -74,14 +75,22 @@ int private_folder_runtime_path(char **ret, Diag *reterr_diag);
 
 typedef struct PrivateFolderVariable {
     const char *name;
-    const char *value; /* borrowed from the environment */
+    const char *value;
 } PrivateFolderVariable;
 
-#define PRIVATE_FOLDER_VARIABLES 2
+/* "/run/user/" and any number. */
+#define PRIVATE_FOLDER_SESSION_SIZE 32
 
-/* What a program of this user that was started elsewhere must have in its environment to find the
- * same runtime folder. Returns how many: 0 if the folder is the one of any login. */
-size_t private_folder_runtime_variables(PrivateFolderVariable ret[PRIVATE_FOLDER_VARIABLES]);
+/* Values are borrowed from the environment, or from itself: it is not moved. */
+typedef struct PrivateFolderVariables {
+    PrivateFolderVariable list[2];
+    size_t n;
+    char session[PRIVATE_FOLDER_SESSION_SIZE];
+} PrivateFolderVariables;
+
+/* What a program of this user must have in its environment to find the same runtime folder, however
+ * it is started. */
+void private_folder_runtime_variables(PrivateFolderVariables *ret);
 
 /* Whether private_folder_runtime would give that folder, and need not make it. */
 bool private_folder_is_runtime(Span folder);

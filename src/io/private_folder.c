@@ -140,37 +140,55 @@ static int folder_check(const char *path, Diag *reterr_diag)
     return 0;
 }
 
-/* The two parts of the runtime folder's path; returns the first one. */
-static const char *folder_choose(char name[FOLDER_NAME_SIZE])
+/* The two parts of the runtime folder's path. */
+typedef struct FolderChoice {
+    const char *base; /* from the environment, or the one below */
+    char session[PRIVATE_FOLDER_SESSION_SIZE];
+    char name[FOLDER_NAME_SIZE];
+    bool is_session; /* it is the folder of a login */
+} FolderChoice;
+
+/* systemd and its like make the folder of a login at that place, and tell the session of it. What a
+ * client of MCP starts has often no more than HOME and PATH of that: so it is looked for there,
+ * too, unless the variable says something else. */
+static void folder_choose(FolderChoice *choice)
 {
     const char *base = folder_from_environment("XDG_RUNTIME_DIR");
 
-    if (base != NULL && folder_is_own(base)) {
-        (void)snprintf(name, FOLDER_NAME_SIZE, "toolwire");
-        return base;
+    (void)snprintf(choice->session, sizeof(choice->session), "/run/user/%ld", (long)geteuid());
+    if (getenv("XDG_RUNTIME_DIR") == NULL) {
+        base = choice->session;
     }
-    (void)snprintf(name, FOLDER_NAME_SIZE, "toolwire-%ld", (long)geteuid());
+    choice->is_session = base != NULL && folder_is_own(base);
+    if (choice->is_session) {
+        choice->base = base;
+        (void)snprintf(choice->name, sizeof(choice->name), "toolwire");
+        return;
+    }
     base = folder_from_environment("TMPDIR");
-    return base == NULL ? "/tmp" : base;
+    choice->base = base == NULL ? "/tmp" : base;
+    (void)snprintf(choice->name, sizeof(choice->name), "toolwire-%ld", (long)geteuid());
 }
 
 bool private_folder_is_runtime(Span folder)
 {
-    char name[FOLDER_NAME_SIZE];
-    const char *base = folder_choose(name);
+    FolderChoice choice;
     char path[PATH_MAX];
-    int n = snprintf(path, sizeof(path), "%s/%s", base, name);
+    int n;
 
+    folder_choose(&choice);
+    n = snprintf(path, sizeof(path), "%s/%s", choice.base, choice.name);
     return n > 0 && (size_t)n < sizeof(path) && span_equals(folder, span_from_str(path)) &&
            folder_check(path, NULL) == 0;
 }
 
 int private_folder_runtime_path(char **ret, Diag *reterr_diag)
 {
-    char name[FOLDER_NAME_SIZE];
-    const char *base = folder_choose(name);
-    char *path = folder_join(base, name);
+    FolderChoice choice;
+    char *path;
 
+    folder_choose(&choice);
+    path = folder_join(choice.base, choice.name);
     if (path == NULL) {
         return diag_set(reterr_diag, err_raise(-ENOMEM), "out of memory");
     }
@@ -178,22 +196,19 @@ int private_folder_runtime_path(char **ret, Diag *reterr_diag)
     return 0;
 }
 
-size_t private_folder_runtime_variables(PrivateFolderVariable ret[PRIVATE_FOLDER_VARIABLES])
+/* In every case: nobody knows what a client passes on of its own environment. */
+void private_folder_runtime_variables(PrivateFolderVariables *ret)
 {
-    char usual[FOLDER_NAME_SIZE];
-    char name[FOLDER_NAME_SIZE];
-    const char *base = folder_choose(name);
-    bool is_session = strcmp(name, "toolwire") == 0; /* XDG_RUNTIME_DIR has led there */
+    FolderChoice choice;
 
-    /* systemd and its like make it for each user who logs in, and tell all of his programs. */
-    (void)snprintf(usual, sizeof(usual), "/run/user/%ld", (long)geteuid());
-    if (is_session ? strcmp(base, usual) == 0
-                   : strcmp(base, "/tmp") == 0 && !folder_is_own(usual)) {
-        return 0;
+    folder_choose(&choice);
+    if (choice.base == choice.session) {
+        memcpy(ret->session, choice.session, sizeof(ret->session));
+        choice.base = ret->session;
     }
-    ret[0] = (PrivateFolderVariable){"XDG_RUNTIME_DIR", is_session ? base : ""};
-    ret[1] = (PrivateFolderVariable){"TMPDIR", base};
-    return is_session ? 1 : 2;
+    ret->list[0] = (PrivateFolderVariable){"XDG_RUNTIME_DIR", choice.is_session ? choice.base : ""};
+    ret->list[1] = (PrivateFolderVariable){"TMPDIR", choice.base};
+    ret->n = choice.is_session ? 1 : 2;
 }
 
 int private_folder_runtime(char **ret, Diag *reterr_diag)

@@ -250,11 +250,39 @@ up --config one.json
 end_hub TERM 0
 # Under /tmp: no session told where.
 runtime=$XDG_RUNTIME_DIR
-unset XDG_RUNTIME_DIR
+export XDG_RUNTIME_DIR=
 up --tools tools.json
 [ "$(elsewhere)" = "$hub" ] && ok || wrong "under TMPDIR, printed: $(printed), which leads to: $(elsewhere)"
 end_hub TERM 0
 export XDG_RUNTIME_DIR=$runtime
+
+# In a login of a desktop: clients pass on neither its variable nor much else, with what is printed and without that.
+desktop='
+    uid=$(id -u)
+    mount -t tmpfs none /run && mkdir -p /run/user && mkdir -m 700 "/run/user/$uid" || exit
+    export XDG_RUNTIME_DIR=/run/user/$uid
+    coproc HUB { exec "$1" up --http off --no-toolkit --json --tools tools.json --state state 2>hub.err; }
+    hub=$HUB_PID
+    IFS= read -r line <&"${HUB[0]}"
+    line=${line#*\"claude_code\":\"claude mcp add toolwire }
+    line=${line%%\"*}
+    variables=${line%%-- *}
+    client() { env -i HOME="$HOME" PATH="$PATH" "$@" </dev/null 2>&1; }
+    printed=$(client ${variables//--env /} "$1" call parent --server "${line#*-- }")
+    bare=$(client "$1" call parent --server "$1 serve --state state")
+    other=$(client TMPDIR=/tmp XDG_RUNTIME_DIR=/nowhere ${variables//--env /} "$1" call parent --server "${line#*-- }")
+    kill -TERM "$hub"
+    wait "$hub"
+    [ "$printed $bare $other" = "$hub $hub $hub" ] && echo found || echo "hub $hub; $printed; $bare; $other; $line"
+'
+namespace=
+for options in -m -rm; do unshare $options mount -t tmpfs none /run 2>/dev/null && namespace=$options && break; done
+if [ -n "$namespace" ]; then
+    found=$(unshare "$namespace" bash -c "$desktop" desktop "$toolwire") || true
+    [ "$found" = found ] && ok || wrong "in a login: $found"
+else
+    echo 'a login of a desktop is not tried here: there can be no mount of our own'
+fi
 
 # A front that looks elsewhere finds the hub's pipe instead, and says what it would need.
 echo '{"state": "state", "pipe": "FrontTest"}' >piped.json

@@ -17,9 +17,12 @@ export async function startServer({ command, args }) {
         child.once('error', reject);
         exit.then(({ code }) => reject(new Error(`${command} ended with ${code} before it served`)));
     });
+    const said = line.startsWith('{') ? JSON.parse(line) : { http: { url: line } };
     return {
         pid: child.pid,
-        url: new URL(line.startsWith('{') ? JSON.parse(line).http.url : line),
+        url: new URL(said.http.url),
+        /** What `toolwire up` says to those who use it. */
+        clients: said.clients,
         /** For who has told it already: a second signal would not wait. */
         async ended() {
             assert.deepEqual(await exit, { code: 0, signal: null });

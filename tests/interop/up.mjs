@@ -2,7 +2,7 @@
 //
 //   node up.mjs -- TOOLWIRE
 import { execFile } from 'node:child_process';
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -22,6 +22,12 @@ const folder = await mkdtemp(path.join(tmpdir(), 'up-'));
 const tools = path.join(folder, 'tools.json');
 const state = path.join(folder, 'state');
 
+// As in a login of a desktop: places of its own, of which the SDK's clients tell a server nothing that they start.
+for (const [variable, name] of Object.entries({ XDG_RUNTIME_DIR: 'run', XDG_STATE_HOME: 'states', TMPDIR: 'tmp', HOME: 'home' })) {
+    process.env[variable] = path.join(folder, name);
+    await mkdir(process.env[variable], { mode: 0o700 });
+}
+
 /** A tools file with these commands, each of which says its name. */
 async function writeTools(...names) {
     await writeFile(tools, JSON.stringify(names.map((name) => ({
@@ -38,13 +44,13 @@ const KINDS = {
     'client v2 auto': (url) => ({ client: new ClientV2(who, { versionNegotiation: { mode: 'auto' } }), transport: new HttpV2(url), era: 'modern' }),
     'client v2 modern': (url) =>
         ({ client: new ClientV2(who, { versionNegotiation: { mode: { pin: '2026-07-28' } } }), transport: new HttpV2(url), era: 'modern' }),
-    // Which finds the hub, and is a front to it.
-    'client v2 through serve': () =>
-        ({ client: new ClientV2(who), transport: new StdioV2({ command: toolwire, args: ['serve', '--state', state], stderr: 'inherit' }) }),
+    // As the hub says it: `serve` finds it, and is a front to it.
+    'client v2 through serve': (url, { claude_desktop: { mcpServers } }) =>
+        ({ client: new ClientV2(who), transport: new StdioV2({ ...mcpServers.toolwire, stderr: 'inherit' }) }),
 };
 
 function newPeer(title, hub) {
-    const { client, transport, version = 2, era = 'legacy' } = KINDS[title](hub.url);
+    const { client, transport, version = 2, era = 'legacy' } = KINDS[title](hub.url, hub.clients);
     const call = (name, args = {}, options = {}) => version === 1
         ? client.callTool({ name, arguments: args }, undefined, options) : client.callTool({ name, arguments: args }, options);
     return { title, client, transport, era, call, wire: new Wire(transport), announced: new Inbox() };

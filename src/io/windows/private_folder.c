@@ -169,10 +169,9 @@ int private_folder_runtime_path(char **ret, Diag *reterr_diag)
 }
 
 /* A user's programs agree on LOCALAPPDATA. */
-size_t private_folder_runtime_variables(PrivateFolderVariable ret[PRIVATE_FOLDER_VARIABLES])
+void private_folder_runtime_variables(PrivateFolderVariables *ret)
 {
-    (void)ret;
-    return 0;
+    ret->n = 0;
 }
 
 int private_folder_runtime(char **ret, Diag *reterr_diag)

@@ -17,7 +17,8 @@ static int setup(void **state)
     alloc_testing_reset(ALLOC_TESTING_NEVER);
     assert_int_equal(scratch_setup(state), 0);
     assert_int_equal(setenv("TMPDIR", scratch, 1), 0);
-    assert_int_equal(unsetenv("XDG_RUNTIME_DIR"), 0);
+    /* Not unset: then the folder of this user's login would count. */
+    assert_int_equal(setenv("XDG_RUNTIME_DIR", "", 1), 0);
     return 0;
 }
 
@@ -290,6 +291,45 @@ static void it_is_known_again_and_not_made_for_that(void **state)
     assert_false(private_folder_is_runtime(span_from_str(path)));
 }
 
+static void assert_variables(const char *runtime, const char *temp)
+{
+    PrivateFolderVariables variables;
+
+    private_folder_runtime_variables(&variables);
+    assert_int_equal(variables.n, temp == NULL ? 1 : 2);
+    assert_string_equal(variables.list[0].name, "XDG_RUNTIME_DIR");
+    assert_string_equal(variables.list[0].value, runtime);
+    if (temp != NULL) {
+        assert_string_equal(variables.list[1].name, "TMPDIR");
+        assert_string_equal(variables.list[1].value, temp);
+    }
+}
+
+static void what_leads_to_it_is_said_in_every_case(void **state)
+{
+    (void)state;
+    assert_variables("", scratch);
+    assert_int_equal(unsetenv("TMPDIR"), 0);
+    assert_variables("", "/tmp");
+    assert_int_equal(mkdir(scratch_path("run"), 0700), 0);
+    assert_int_equal(setenv("XDG_RUNTIME_DIR", scratch_path("run"), 1), 0);
+    assert_variables(scratch_path("run"), NULL);
+}
+
+/* Of this machine's user it may or may not be there. */
+static void without_the_variable_the_folder_of_the_login_counts(void **state)
+{
+    char session[64];
+    struct stat info;
+    bool is_there;
+
+    (void)state;
+    (void)snprintf(session, sizeof(session), "/run/user/%ld", (long)geteuid());
+    is_there = stat(session, &info) == 0 && info.st_uid == geteuid() && (info.st_mode & 077) == 0;
+    assert_int_equal(unsetenv("XDG_RUNTIME_DIR"), 0);
+    assert_variables(is_there ? session : "", is_there ? NULL : scratch);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -298,6 +338,8 @@ int main(void)
         TEST(it_is_made_once_and_used_again),
         TEST(a_runtime_folder_of_ours_comes_first),
         TEST(one_that_is_not_ours_alone_is_refused),
+        TEST(what_leads_to_it_is_said_in_every_case),
+        TEST(without_the_variable_the_folder_of_the_login_counts),
         TEST(it_is_known_again_and_not_made_for_that),
         TEST(no_allocation_may_fail_unnoticed),
         TEST(only_what_is_certainly_dead_is_removed),
