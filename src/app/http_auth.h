@@ -40,6 +40,13 @@ typedef struct HttpAuthConfig {
     Span metadata_url; /* where http_auth_write_metadata can be read, for the challenge */
 } HttpAuthConfig;
 
+/* RFC 9728: under the host of a resource; what path the resource has comes behind it. */
+#define HTTP_AUTH_METADATA_PATH "/.well-known/oauth-protected-resource"
+
+/* The URL of a resource's metadata, by that rule; nothing for what is no URL. Appends. 0, -ENOMEM,
+ * BYTES_E_FULL. */
+int http_auth_name_metadata(Bytes *out, Span resource);
+
 /* 32 digits, or "own", and a NUL. */
 #define HTTP_AUTH_OWNER_BYTES 33
 #define HTTP_AUTH_OWNER_OWN   "own"
@@ -80,6 +87,9 @@ bool http_auth_is_needed(const HttpAuth *auth);
 
 /* Does it take tokens of issuers, so that there is metadata to be read? */
 bool http_auth_has_issuers(const HttpAuth *auth);
+
+/* Is that path the one of metadata_url? A slash at its end does not count. */
+bool http_auth_is_metadata(const HttpAuth *auth, Span path);
 
 /* now_s: of the wall clock. 0, HTTP_AUTH_E_DENIED, a negative errno. Tokens are compared in a time
  * that says nothing about them. auth NULL: granted. */

@@ -17,9 +17,6 @@
 #define HTTP_DOOR_OLD_STREAM_PATH "/sse"
 #define HTTP_DOOR_OLD_POST_PATH   "/messages"
 
-/* RFC 9728: also with the path of MCP behind it. */
-#define HTTP_DOOR_METADATA_PATH "/.well-known/oauth-protected-resource"
-
 /* A page: some tens of lines. Figures in text are the longest, a few hundred bytes a tool. */
 #define HTTP_DOOR_PAGE_BYTES ((size_t)16 * 1024 * 1024)
 

@@ -24,9 +24,11 @@ const HttpPage *http_door_find_page(const HttpDoor *door, Span path)
     return NULL;
 }
 
+/* At the place that challenges name, and where clients look that do not read them: below the path
+ * of MCP, and of the whole host. */
 bool http_door_is_metadata(const HttpDoor *door, Span path)
 {
-    Span well_known = SPAN(HTTP_DOOR_METADATA_PATH);
+    Span well_known = SPAN(HTTP_AUTH_METADATA_PATH);
     Span rest;
 
     if (!door->needs_auth || !http_auth_has_issuers(door->config.auth) ||
@@ -34,7 +36,8 @@ bool http_door_is_metadata(const HttpDoor *door, Span path)
         return false;
     }
     rest = span_make(path.p + well_known.n, path.n - well_known.n);
-    return rest.n == 0 || span_equals(rest, span_from_str(door->config.path));
+    return rest.n == 0 || span_equals(rest, span_from_str(door->config.path)) ||
+           http_auth_is_metadata(door->config.auth, path);
 }
 
 void http_door_write_text(IoHttpExchange *x, unsigned status, const Http1Field *extra, Span text)

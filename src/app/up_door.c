@@ -135,8 +135,11 @@ typedef struct DoorSecrets {
     size_t n_issuers;
     Span *scopes;
     size_t n_scopes;
-    char metadata_url[512];
+    Bytes metadata_url;
 } DoorSecrets;
+
+/* Of the metadata: longer ones do not fit a challenge either. */
+#define UP_DOOR_URL_BYTES ((size_t)64 * 1024)
 
 static void secrets_deinit(DoorSecrets *secrets)
 {
@@ -147,6 +150,7 @@ static void secrets_deinit(DoorSecrets *secrets)
     mem_free(secrets->issuers);
     mem_free(secrets->scopes);
     mem_free(secrets->token);
+    bytes_deinit(&secrets->metadata_url);
 }
 
 static int secrets_read_issuers(DoorSecrets *secrets, const ConfigHttp *http, Diag *reterr_diag)
@@ -195,16 +199,15 @@ static int secrets_read_scopes(DoorSecrets *secrets, char *const *scopes)
     return 0;
 }
 
-/* The metadata of https://host/path is read at https://host/.well-known/…/path (RFC 9728, 3.1). */
-static void secrets_name_metadata(DoorSecrets *secrets, const char *resource)
+static int secrets_name_metadata(DoorSecrets *secrets, const char *resource, Diag *reterr_diag)
 {
-    const char *host = strstr(resource, "://");
-    const char *path = host == NULL ? NULL : strchr(host + 3, '/');
-    int n_origin = (int)(path == NULL ? strlen(resource) : (size_t)(path - resource));
+    int r;
 
-    (void)snprintf(secrets->metadata_url, sizeof(secrets->metadata_url),
-                   "%.*s/.well-known/oauth-protected-resource%s", n_origin, resource,
-                   path == NULL ? "" : path);
+    bytes_init(&secrets->metadata_url, UP_DOOR_URL_BYTES);
+    r = http_auth_name_metadata(&secrets->metadata_url, span_from_str(resource));
+    return r == BYTES_E_FULL
+               ? diag_set(reterr_diag, UP_DOOR_E_CONFIG, "http.auth.resource is too long")
+               : err_pass(r);
 }
 
 static int secrets_read(DoorSecrets *secrets, const ConfigHttp *http, Diag *reterr_diag)
@@ -216,8 +219,8 @@ static int secrets_read(DoorSecrets *secrets, const ConfigHttp *http, Diag *rete
         r = r > 0 ? UP_DOOR_E_CONFIG : r;
     }
     if (r == 0 && http->n_issuers > 0) {
-        secrets_name_metadata(secrets, http->resource);
-        r = secrets_read_issuers(secrets, http, reterr_diag);
+        r = secrets_name_metadata(secrets, http->resource, reterr_diag);
+        r = r != 0 ? r : secrets_read_issuers(secrets, http, reterr_diag);
     }
     if (r == 0 && http->scopes != NULL) {
         r = secrets_read_scopes(secrets, http->scopes);
@@ -235,7 +238,7 @@ static int door_make_auth(UpDoor *door, const ConfigHttp *http, const DoorSecret
         .n_issuers = secrets->n_issuers,
         .scopes = secrets->scopes,
         .n_scopes = secrets->n_scopes,
-        .metadata_url = span_from_str(secrets->metadata_url),
+        .metadata_url = bytes_span(&secrets->metadata_url),
     };
     int r = door_print(door, &config, http->scopes);
 
@@ -252,7 +255,7 @@ static int door_make_auth(UpDoor *door, const ConfigHttp *http, const DoorSecret
 int up_door_new(UpDoor **ret, const UpDoorConfig *config, Diag *reterr_diag)
 {
     const ConfigHttp *http = &config->config->http;
-    DoorSecrets secrets = {.token = NULL};
+    DoorSecrets secrets = {.metadata_url = BYTES_NULL};
     UpDoor *door = mem_alloc_array(1, sizeof(*door));
     int r;
 

@@ -121,6 +121,11 @@ said() {
     grep -q "$2" "$1.log"
 }
 
+# reloaded NAME TIMES
+reloaded() {
+    [ "$(grep -c 'reload: done' "$1.log")" -ge "$2" ]
+}
+
 # tool NAME SCRIPT: a member of a tools file
 tool() {
     printf '{"name":"%s","description":"d","input_schema":{"type":"object"},"command":["/bin/sh","-c","%s"]}' "$1" "$2"
@@ -333,6 +338,40 @@ kill -TERM "$pid"
 ended "$pid"
 is 'and it ends' 0 $status
 
+# ---- access tokens ----
+
+# auth RESOURCE: settings that take tokens of an issuer whose keys are in keys.json
+auth() {
+    printf '{"http": {"address": "127.0.0.1:0", "auth": {"resource": "%s",
+        "issuers": [{"issuer": "https://issuer.example", "jwks": "keys.json"}]}}}' "$1" >auth.new
+    mv auth.new auth.json
+}
+cat >other_keys.json <<'END'
+{"keys": [{"kty": "EC", "crv": "P-256", "x": "MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4",
+           "y": "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}]}
+END
+cp other_keys.json keys.json
+n_reloads=0
+auth https://hub.example/mcp
+token=
+start auth --config auth.json --diagnostics --no-toolkit
+# The URL that a challenge names is served, without credentials, wherever a proxy puts this hub.
+for resource in https://hub.example/mcp http://127.0.0.1:17451/ http://127.0.0.1 https://hub.example/api/mcp https://hub.example/api/; do
+    if [ "$resource" != https://hub.example/mcp ]; then
+        auth "$resource"
+        n_reloads=$((n_reloads + 1))
+        until_true reloaded auth $n_reloads
+    fi
+    url=$(call echo '{"message":"mine"}' | sed -n 's/.*resource_metadata="\([^"]*\)".*/\1/p')
+    has "a challenge for $resource" /.well-known/oauth-protected-resource "$url"
+    answer=$(get "/${url#*://*/}")
+    has "$url is served" 'HTTP/1.1 200' "$answer"
+    has "$url is of the resource" "\"resource\":\"$resource\"" "$answer"
+done
+kill -TERM "$pid"
+ended "$pid"
+is 'a hub with issuers ends, too' 0 $status
+
 # ---- settings that were found, and go ----
 
 mkdir proj
@@ -376,7 +415,7 @@ for i in 11 12 13 14 15 16; do
     settings 127.0.0.1:0 UpSix ', "limits": {"rate_burst": '"$i"'}'
     kill -HUP "$pid"
     [[ $(get /healthz) == *'HTTP/1.1 200'* ]] && n_answered=$((n_answered + 1))
-    until_true test "$(grep -c 'reload: done' six.log)" -ge $((i - 9))
+    until_true reloaded six $((i - 9))
 done
 is 'everybody was answered' 6 $n_answered
 n_run=$((n_run + 1))

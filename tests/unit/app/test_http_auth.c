@@ -436,6 +436,63 @@ static void settings_that_cannot_work_are_refused(void **state)
     refuses(config, "too long");
 }
 
+static void a_resource_has_its_metadata_below_its_host(void **state)
+{
+    static const struct {
+        const char *resource;
+        const char *url;
+    } cases[] = {
+        {RESOURCE, METADATA},
+        {"http://127.0.0.1:80", "http://127.0.0.1:80" HTTP_AUTH_METADATA_PATH},
+        /* A slash at the end goes first (RFC 9728, 3.1). */
+        {"http://127.0.0.1:80/", "http://127.0.0.1:80" HTTP_AUTH_METADATA_PATH},
+        {"https://h/api/mcp", "https://h" HTTP_AUTH_METADATA_PATH "/api/mcp"},
+        {"https://h/api/mcp/", "https://h" HTTP_AUTH_METADATA_PATH "/api/mcp"},
+        {"https://h/a?b=/c", "https://h" HTTP_AUTH_METADATA_PATH "/a?b=/c"},
+        {"https://h?b=/c", "https://h" HTTP_AUTH_METADATA_PATH "?b=/c"},
+        {"https://h/a#b", "https://h" HTTP_AUTH_METADATA_PATH "/a"},
+        {"our-hub", ""},
+        {"urn:hub:a/b", ""},
+        {"://h/a", ""},
+        {"https://", ""},
+        {"", ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(cases); i++) {
+        Bytes out;
+
+        bytes_init(&out, 200);
+        assert_int_equal(http_auth_name_metadata(&out, span_from_str(cases[i].resource)), 0);
+        assert_int_equal(bytes_append_byte(&out, '\0'), 0);
+        assert_string_equal(out.data, cases[i].url);
+        bytes_deinit(&out);
+        bytes_init(&out, 20);
+        assert_int_equal(http_auth_name_metadata(&out, span_from_str(cases[i].resource)),
+                         cases[i].url[0] == '\0' ? 0 : BYTES_E_FULL);
+        bytes_deinit(&out);
+    }
+}
+
+static void the_path_of_its_metadata_is_known(void **state)
+{
+    Fixture f;
+    HttpAuthConfig config = with_issuers(&f);
+
+    (void)state;
+    fixture_init(&f, config);
+    assert_true(http_auth_is_metadata(f.auth, SPAN(HTTP_AUTH_METADATA_PATH "/mcp")));
+    assert_true(http_auth_is_metadata(f.auth, SPAN(HTTP_AUTH_METADATA_PATH "/mcp/")));
+    assert_false(http_auth_is_metadata(f.auth, SPAN(HTTP_AUTH_METADATA_PATH)));
+    assert_false(http_auth_is_metadata(f.auth, SPAN(HTTP_AUTH_METADATA_PATH "/mcp/x")));
+    fixture_deinit(&f);
+    config.metadata_url = SPAN_NULL;
+    fixture_init(&f, config);
+    assert_false(http_auth_is_metadata(f.auth, SPAN("")));
+    assert_false(http_auth_is_metadata(f.auth, SPAN("/")));
+    fixture_deinit(&f);
+}
+
 /* The longest challenge that is let in has room for each error. */
 static void the_longest_challenge_is_not_cut(void **state)
 {
@@ -512,6 +569,8 @@ int main(void)
         cmocka_unit_test(all_scopes_are_needed),
         cmocka_unit_test(metadata_names_resource_and_issuers),
         cmocka_unit_test(settings_that_cannot_work_are_refused),
+        cmocka_unit_test(a_resource_has_its_metadata_below_its_host),
+        cmocka_unit_test(the_path_of_its_metadata_is_known),
         cmocka_unit_test(the_longest_challenge_is_not_cut),
         cmocka_unit_test(without_memory_nothing_leaks),
     };
