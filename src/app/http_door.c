@@ -93,12 +93,22 @@ static void door_on_gone(void *context, IoHttpExchange *x)
     }
 }
 
+static void door_on_refused(void *context, void *user, unsigned status, size_t n_bytes, bool is_new)
+{
+    HttpDoor *door = context;
+
+    (void)user;
+    door->figures.n_requests += is_new;
+    http_door_count(door, status, n_bytes);
+}
+
 static const IoHttpOps door_ops = {
     .open = door_on_open,
     .close = door_on_close,
     .head = door_on_head,
     .request = door_on_request,
     .gone = door_on_gone,
+    .refused = door_on_refused,
 };
 
 /* ---- changes ---- */

@@ -118,6 +118,9 @@ bool http_door_is_tool(void *context, Span method);
 /* http_door_wire.c: how answers are written, with what a web page must be told, and counted. */
 extern const McpHttpWire http_door_wire;
 
+/* An answer, or a piece of one (its status is 0), with so many bytes of its body. */
+void http_door_count(HttpDoor *door, unsigned status, size_t n_bytes);
+
 /* http_door_guard.c: looks at the head of a request and answers it unless it may go to MCP; true:
  * it may, and link says to which path. */
 int http_door_guard_init(HttpDoor *door, bool is_loopback); /* once address is known; 0, -ENOMEM */

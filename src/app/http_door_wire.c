@@ -37,13 +37,17 @@ static void wire_fields(WireFields *all, const IoHttpExchange *x, const Http1Fie
     all->n = n_fields + 3;
 }
 
+void http_door_count(HttpDoor *door, unsigned status, size_t n_bytes)
+{
+    door->figures.n_refused += status >= 400 && status < 500;
+    door->figures.bytes_out += n_bytes;
+}
+
 static void wire_count(const IoHttpExchange *x, unsigned status, size_t n_bytes)
 {
     const HttpLink *link = io_http_user(x);
-    HttpDoorFigures *figures = &link->door->figures;
 
-    figures->n_refused += status >= 400 && status < 500;
-    figures->bytes_out += n_bytes;
+    http_door_count(link->door, status, n_bytes);
 }
 
 static int wire_respond(void *context, unsigned status, const Http1Field *fields, size_t n_fields,

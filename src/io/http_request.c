@@ -78,10 +78,21 @@ static void connection_return_body(HttpConnection *c)
     bytes_init(&c->body, SIZE_MAX);
 }
 
+static void connection_tell_refused(const HttpConnection *c, unsigned status, size_t n_bytes,
+                                    bool is_new)
+{
+    const IoHttpServer *server = c->server;
+
+    if (server->ops->refused != NULL) {
+        server->ops->refused(server->context, c->user, status, n_bytes, is_new);
+    }
+}
+
 /* Answers in place of the owner, if that is still possible, and ends. */
 void http_connection_refuse(HttpConnection *c, unsigned status, const char *text)
 {
     bool is_answered = c->input == HTTP_INPUT_DROP;
+    bool is_new = !c->x.is_open || !c->x.is_known;
     bool to_head = c->input == HTTP_INPUT_BODY && c->reader.head.method == HTTP1_METHOD_HEAD;
     size_t n_before = http_connection_pending(c);
     Http1Field type = {SPAN("Content-Type"), SPAN("text/plain; charset=utf-8")};
@@ -116,6 +127,7 @@ void http_connection_refuse(HttpConnection *c, unsigned status, const char *text
         return;
     }
     http_connection_queued(c, n_before);
+    connection_tell_refused(c, status, to_head ? 0 : (size_t)n, is_new);
 }
 
 /* ---- requests ---- */

@@ -63,6 +63,10 @@ typedef struct IoHttpOps {
     /* io_http_pending was above LIMIT_HTTP_MARK_BYTES (or half of max_pending_bytes, if that is
      * less), and has fallen below it. May be NULL. */
     void (*drained)(void *context, IoHttpExchange *x);
+    /* The server has answered a request itself, which is malformed, too long or too slow, with so
+     * many bytes of a body; the connection ends. is_new: the owner has not met it (`head`). May be
+     * NULL. */
+    void (*refused)(void *context, void *user, unsigned status, size_t n_bytes, bool is_new);
 } IoHttpOps;
 
 /* 0: the default of each (base/limits.h says why). */

@@ -451,6 +451,75 @@ static void figures_count(void **state)
     fixture_deinit(&f);
 }
 
+/* What is refused before it gets to the door, or while its body comes, is a request, too. */
+static void what_the_transport_refuses_counts(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *status;
+        unsigned n_refused;
+    } cases[] = {
+        {"nonsense\r\n\r\n", "HTTP/1.1 400 ", 1},
+        {"GET / HTTP/1.1\r\n\r\n", "HTTP/1.1 400 ", 1},
+        {"GET / HTTP/1.1\r\nHost: localhost\r\nA:", "HTTP/1.1 408 ", 1},
+        {"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n" ACCEPT "\r\n{",
+         "HTTP/1.1 408 ", 1},
+        {"POST /mcp HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n" ACCEPT
+         "\r\n3e9\r\n{",
+         "HTTP/1.1 413 ", 1},
+        {"POST /mcp HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n" ACCEPT
+         "\r\nx\r\n",
+         "HTTP/1.1 400 ", 1},
+        {"GET /nowhere HTTP/1.1\r\nHost: localhost\r\n\r\n", "HTTP/1.1 404 ", 1},
+        /* We cannot do that: no refusal. */
+        {"FROB / HTTP/1.1\r\nHost: localhost\r\n\r\n", "HTTP/1.1 501 ", 0},
+    };
+    HttpDoorFigures before;
+    HttpDoorFigures after = {.n_requests = 0};
+    Fixture f;
+    Client c;
+
+    (void)state;
+    (void)alarm(WATCHDOG_S);
+    assert_int_equal(fixture_open(&f,
+                                  (HttpDoorConfig){.max_request_bytes = 1000,
+                                                   .http = {.head_ms = 50, .body_ms = 50}},
+                                  NULL),
+                     0);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(cases); i++) {
+        before = after;
+        client_open(&c, &f);
+        client_sends(&c, cases[i].text);
+        client_awaits(&c, cases[i].status);
+        client_close(&c);
+        after = http_door_figures(f.door);
+        assert_int_equal(after.n_requests, before.n_requests + 1);
+        assert_int_equal(after.n_refused, before.n_refused + cases[i].n_refused);
+        assert_true(after.bytes_out > before.bytes_out);
+    }
+    fixture_deinit(&f);
+}
+
+static void a_head_that_is_too_long_counts(void **state)
+{
+    char field[HTTP1_MAX_HEAD_BYTES + 1];
+    Fixture f;
+    Client c;
+
+    (void)state;
+    fixture_init(&f);
+    memset(field, 'a', sizeof(field) - 1);
+    field[sizeof(field) - 1] = '\0';
+    client_open(&c, &f);
+    client_sends(&c, "GET / HTTP/1.1\r\nHost: localhost\r\nA: ");
+    client_sends(&c, field);
+    client_awaits(&c, "HTTP/1.1 431 ");
+    client_close(&c);
+    assert_int_equal(http_door_figures(f.door).n_requests, 1);
+    assert_int_equal(http_door_figures(f.door).n_refused, 1);
+    fixture_deinit(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -472,6 +541,8 @@ int main(void)
         cmocka_unit_test(what_is_too_long_is_refused_before_it_comes),
         cmocka_unit_test(connections_leave_nothing_behind),
         cmocka_unit_test(figures_count),
+        cmocka_unit_test(what_the_transport_refuses_counts),
+        cmocka_unit_test(a_head_that_is_too_long_counts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,6 +57,9 @@ struct Web {
     int n_requests;
     int n_gone;
     int n_drained;
+    int n_refused;
+    int n_refused_new; /* of them, those that never got to the owner */
+    unsigned refused_status;
     int n_stopped;
     int answer_result;  /* of the last answer */
     size_t n_bytes;     /* of /bytes */
@@ -189,6 +192,17 @@ static void web_on_drained(void *context, IoHttpExchange *x)
     web->n_drained++;
 }
 
+static void web_on_refused(void *context, void *user, unsigned status, size_t n_bytes, bool is_new)
+{
+    Web *web = context;
+
+    assert_ptr_equal(user, &web->n_open);
+    assert_true(n_bytes > 0);
+    web->n_refused++;
+    web->n_refused_new += is_new;
+    web->refused_status = status;
+}
+
 TW_UNUSED static void web_on_stopped(void *context)
 {
     Web *web = context;
@@ -203,6 +217,7 @@ static const IoHttpOps web_ops = {
     .request = web_on_request,
     .gone = web_on_gone,
     .drained = web_on_drained,
+    .refused = web_on_refused,
 };
 
 static const IoHttpOps web_bare_ops = {.request = web_on_request, .gone = web_on_gone};

@@ -151,12 +151,16 @@ static void what_could_be_read_in_two_ways_is_refused(void **state)
         assert_int_equal(client.pump.in.data[client.pump.in.n - 1], '\n');
         assert_int_equal(client.pump.n_failures, 0);
         assert_int_equal(web->n_requests, n_requests);
+        /* But the owner is told that there was one. */
+        assert_int_equal(web->n_refused, (int)i + 1);
+        assert_int_equal(web->refused_status, smuggling[i].status);
         web_hang_up(&client);
         web_assert_serves(web);
     }
     web_wait_connections(web, 0);
     /* Those whose head was sound had been met, and have gone. */
     assert_int_equal(web->n_heads, web->n_requests + web->n_gone);
+    assert_int_equal(web->n_refused, web->n_refused_new + web->n_gone);
 }
 
 static void requests_before_a_refused_one_are_answered(void **state)
@@ -235,6 +239,9 @@ static void the_answer_to_a_refused_body_is_not_lost(void **state)
         web_hang_up(&client);
     }
     web_wait_connections(web, 0);
+    /* Two were answered by the owner. */
+    assert_int_equal(web->n_refused, 4);
+    assert_int_equal(web->n_refused_new, 1);
 }
 
 static void who_sends_on_for_ever_is_cut_off(void **state)
