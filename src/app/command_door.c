@@ -254,6 +254,8 @@ static const char *refusal_code(unsigned status)
         return "FORBIDDEN";
     case 413:
         return envelope_code_name(ENVELOPE_TOO_LARGE);
+    case 415:
+        return "UNSUPPORTED_MEDIA_TYPE";
     default:
         return status < 500 ? "INVALID_REQUEST" : envelope_code_name(ENVELOPE_INTERNAL);
     }

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/text.h"
 #include "dialect/mcp/render.h"
 
 #include <stdio.h>
@@ -161,7 +162,28 @@ static bool guard_knows(HttpDoor *door, HttpLink *link, IoHttpExchange *x, const
     return r == 0;
 }
 
-/* What the path and the method say; the body's length, which is not waited for. */
+/* What the head says of a body that is to be gathered; it is not waited for. */
+static bool guard_takes_body(HttpDoor *door, HttpLink *link, IoHttpExchange *x, const Route *route)
+{
+    const Http1Head *head = io_http_head(x);
+    uint64_t max_bytes =
+        route->kind == ROUTE_SIDE ? LIMIT_COMMAND_BYTES : door->config.max_request_bytes;
+    Span coding = SPAN_NULL;
+    size_t n_codings = http1_head_find(head, SPAN("Content-Encoding"), &coding);
+
+    if (n_codings > 1 || (n_codings == 1 && !text_equals_nocase(coding, SPAN("identity")))) {
+        guard_refuse(link, x, route, 415, SPAN("Accept-Encoding"), SPAN("identity"),
+                     SPAN("Content-Encoding: a body is taken as it is (identity), not compressed"));
+        return false;
+    }
+    if (head->length == HTTP1_LENGTH_GIVEN && head->content_length > max_bytes) {
+        guard_refuse(link, x, route, 413, SPAN_NULL, SPAN_NULL, SPAN("The request is too long"));
+        return false;
+    }
+    return true;
+}
+
+/* What the path and the method say. */
 static bool guard_leads_to_mcp(HttpDoor *door, HttpLink *link, IoHttpExchange *x,
                                const Route *route)
 {
@@ -183,10 +205,7 @@ static bool guard_leads_to_mcp(HttpDoor *door, HttpLink *link, IoHttpExchange *x
         http_door_write_metadata(door, x);
         return false;
     }
-    if (head->length == HTTP1_LENGTH_GIVEN &&
-        head->content_length >
-            (route->kind == ROUTE_SIDE ? LIMIT_COMMAND_BYTES : door->config.max_request_bytes)) {
-        guard_refuse(link, x, route, 413, SPAN_NULL, SPAN_NULL, SPAN("The request is too long"));
+    if (!guard_takes_body(door, link, x, route)) {
         return false;
     }
     link->is_side = route->kind == ROUTE_SIDE;

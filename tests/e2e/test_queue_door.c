@@ -219,6 +219,7 @@ static void credentials_are_refused_by_name(void **state)
         {"GET /jobs?limit=1&access_token=x", BEARER, 400, "INVALID_REQUEST"},
         {"GET /job/x?access_token=x", NULL, 400, "INVALID_REQUEST"},
         {"GET /jobs", BEARER BEARER, 400, "INVALID_REQUEST"},
+        {"GET /jobs", BEARER "Content-Encoding: gzip\r\n", 415, "UNSUPPORTED_MEDIA_TYPE"},
     };
     const QueueHub *hub = *state;
     QueueReply reply;

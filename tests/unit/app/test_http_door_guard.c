@@ -1,5 +1,7 @@
 #include "unit/app/http_door_rig.h"
 
+#include "base/limits.h"
+
 #define ECHO CALL("1", "echo", "{\"message\":\"m\"}")
 
 static int write_open_page(void *context, Bytes *out)
@@ -191,6 +193,105 @@ static void the_path_of_mcp_can_be_another(void **state)
     assert_string_equal(http_door_path(f.door), "/tools/mcp");
     asks(&f, "POST", "/tools/mcp", MODERN_TOOL("echo"), ECHO, 200, "\"text\":\"m\"", NULL);
     asks(&f, "POST", "/mcp", MODERN_TOOL("echo"), ECHO, 404, NULL, NULL);
+    fixture_deinit(&f);
+}
+
+static void bodies_are_taken_as_they_are(void **state)
+{
+    Fixture f;
+
+    (void)state;
+    open_with(&f, (HttpDoorConfig){.path = NULL});
+    asks(&f, "POST", "/mcp", "Content-Encoding: Identity\r\n" MODERN_TOOL("echo"), ECHO, 200,
+         "\"text\":\"m\"", NULL);
+    asks(&f, "POST", "/mcp", "Content-Encoding: gzip\r\n" MODERN_TOOL("echo"), ECHO, 415,
+         "Accept-Encoding: identity\r\n", "\"text\"");
+    asks(&f, "POST", "/mcp", "Content-Encoding: gzip\r\n" MODERN_TOOL("echo"), ECHO, 415,
+         "\"message\":\"Content-Encoding: ", NULL);
+    asks(&f, "POST", "/mcp", "Content-Encoding: identity, br\r\n" MODERN_TOOL("echo"), ECHO, 415,
+         NULL, "\"text\"");
+    asks(&f, "POST", "/mcp",
+         "Content-Encoding: identity\r\nContent-Encoding: br\r\n" MODERN_TOOL("echo"), ECHO, 415,
+         NULL, "\"text\"");
+    asks(&f, "POST", "/messages", "Content-Encoding: gzip\r\n" ACCEPT, ECHO, 415, NULL, NULL);
+    /* Nothing is read of what a page is asked with. */
+    asks(&f, "GET", "/healthz", "Content-Encoding: gzip\r\n", "", 200, "well", NULL);
+    fixture_deinit(&f);
+}
+
+/* ---- another protocol beside it ---- */
+
+typedef struct Side {
+    unsigned status; /* of the last refusal */
+    size_t n_body;   /* of the last request */
+} Side;
+
+static bool side_leads(void *context, Span path, Span *ret_allow)
+{
+    (void)context;
+    *ret_allow = SPAN("POST");
+    return span_equals(path, SPAN("/side"));
+}
+
+static void side_request(void *context, IoHttpExchange *x, Span body, Span owner, const char *who)
+{
+    Side *side = context;
+
+    (void)owner;
+    (void)who;
+    side->n_body = body.n;
+    (void)http_door_respond(x, 200, NULL, 0, SPAN("taken"));
+}
+
+static void side_gone(void *context, IoHttpExchange *x)
+{
+    (void)context;
+    (void)x;
+}
+
+static void side_refuse(void *context, IoHttpExchange *x, unsigned status, const Http1Field *extra,
+                        Span message)
+{
+    Side *side = context;
+
+    side->status = status;
+    (void)http_door_respond(x, status, extra, extra != NULL, message);
+}
+
+static void side_shutdown(void *context, const HttpDoor *door, int64_t end_ms)
+{
+    (void)context;
+    (void)door;
+    (void)end_ms;
+}
+
+/* The limit of MCP's messages is none of its. */
+static void a_side_has_a_limit_of_its_own(void **state)
+{
+    static char body[5000];
+    Side seen = {.status = 0};
+    const HttpSide side = {side_leads, side_request, side_gone, side_refuse, side_shutdown, &seen};
+    char head[128];
+    Fixture f;
+    Client c;
+
+    (void)state;
+    memset(body, 'b', sizeof(body) - 1);
+    open_with(&f, (HttpDoorConfig){.side = &side, .max_request_bytes = 4000});
+    asks(&f, "POST", "/mcp", ACCEPT, body, 413, NULL, NULL);
+    asks(&f, "POST", "/side", ACCEPT, body, 200, "taken", NULL);
+    assert_int_equal(seen.n_body, sizeof(body) - 1);
+    (void)snprintf(head, sizeof(head),
+                   "POST /side HTTP/1.1\r\nHost: localhost\r\nContent-Length: %llu\r\n\r\n",
+                   (unsigned long long)LIMIT_COMMAND_BYTES + 1);
+    client_open(&c, &f);
+    client_sends(&c, head);
+    client_awaits(&c, "HTTP/1.1 413 ");
+    client_close(&c);
+    assert_int_equal(seen.status, 413);
+    asks(&f, "POST", "/side", "Content-Encoding: gzip\r\n", "{}", 415,
+         "Accept-Encoding: identity\r\n", NULL);
+    assert_int_equal(seen.status, 415);
     fixture_deinit(&f);
 }
 
@@ -442,6 +543,8 @@ int main(void)
         cmocka_unit_test(a_browser_is_told_what_it_may_send),
         cmocka_unit_test(pages_are_read_and_nothing_else),
         cmocka_unit_test(the_path_of_mcp_can_be_another),
+        cmocka_unit_test(bodies_are_taken_as_they_are),
+        cmocka_unit_test(a_side_has_a_limit_of_its_own),
         cmocka_unit_test(a_token_is_needed_but_for_open_pages),
         cmocka_unit_test(the_same_credentials_share_their_places),
         cmocka_unit_test(listening_wider_needs_credentials),
