@@ -20,7 +20,7 @@
  * the oldest ends at once. */
 #define UP_MAX_LEAVING 4
 
-/* Files whose change is a reload. */
+/* Files whose change is a reload; those with the keys of issuers are beside them. */
 enum {
     UP_FILE_CONFIG,
     UP_FILE_TOOLS,
@@ -61,6 +61,8 @@ typedef struct Up {
     IoSignal *signals[END_SIGNALS_N];
     IoTimer *end; /* when END_COMMANDS_MS are over */
     UpFile files[UP_N_FILES];
+    UpFile *keys; /* by issuer */
+    size_t n_keys;
     bool is_closing; /* one signal has come: the next one does not wait */
     bool is_working; /* then: jobs still run */
 } Up;

@@ -57,6 +57,52 @@ static int file_watch(Up *up, UpFile *file, const char *path)
     return err_pass(r);
 }
 
+static void keys_unwatch(Up *up)
+{
+    for (size_t i = 0; i < up->n_keys; i++) {
+        file_unwatch(&up->keys[i]);
+    }
+    up->n_keys = 0;
+    up->keys = mem_free(up->keys);
+}
+
+static bool keys_are_watched(const Up *up, const ConfigHttp *http)
+{
+    bool is_same = up->n_keys == http->n_issuers;
+
+    for (size_t i = 0; is_same && i < up->n_keys; i++) {
+        is_same = strcmp(up->keys[i].path, http->issuers[i].jwks) == 0;
+    }
+    return is_same;
+}
+
+/* All or none: they are as many as there are issuers, and a watch cannot be moved. */
+static int keys_watch(Up *up, const ConfigHttp *http)
+{
+    int r = 0;
+
+    if (keys_are_watched(up, http)) {
+        return 0;
+    }
+    keys_unwatch(up);
+    if (http->n_issuers == 0) {
+        return 0;
+    }
+    up->keys = mem_alloc_array(http->n_issuers, sizeof(*up->keys));
+    if (up->keys == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    while (r == 0 && up->n_keys < http->n_issuers) {
+        size_t i = up->n_keys++;
+
+        r = file_watch(up, &up->keys[i], http->issuers[i].jwks);
+    }
+    if (r != 0) {
+        keys_unwatch(up);
+    }
+    return err_pass(r);
+}
+
 int up_watch_files(Up *up, const Config *config)
 {
     const char *const paths[UP_N_FILES] = {
@@ -73,7 +119,7 @@ int up_watch_files(Up *up, const Config *config)
             return err_pass(r);
         }
     }
-    return 0;
+    return err_pass(keys_watch(up, &config->http));
 }
 
 void up_unwatch_files(Up *up)
@@ -81,6 +127,7 @@ void up_unwatch_files(Up *up)
     for (size_t i = 0; i < UP_N_FILES; i++) {
         file_unwatch(&up->files[i]);
     }
+    keys_unwatch(up);
 }
 
 /* ---- the door ---- */

@@ -368,6 +368,24 @@ for resource in https://hub.example/mcp http://127.0.0.1:17451/ http://127.0.0.1
     has "$url is served" 'HTTP/1.1 200' "$answer"
     has "$url is of the resource" "\"resource\":\"$resource\"" "$answer"
 done
+# Keys that are renewed count at once: the file is watched, and no signal is needed. The token ends in the year 2100.
+auth https://hub.example/mcp
+until_true reloaded auth $((n_reloads + 1))
+token=eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCIsImtpZCI6ImsxIn0.eyJpc3MiOiJodHRwczovL2lzc3Vlci5leGFtcGxlIiwiYXVkIjoiaHR0cHM6Ly9odWIuZXhhbXBsZS9tY3AiLCJzdWIiOiJhbGljZSIsImNsaWVudF9pZCI6ImMiLCJpYXQiOjE3MDAwMDAwMDAsImV4cCI6NDEwMjQ0NDgwMCwianRpIjoiYWxpY2UifQ.cKwDWp3mhYVqrTrWLu3V9qHViCdt2rdIkLJYaPCAjiQ_Ypdp_45n168Uv-6mRivnKDeOAQtLBReUQP_zMB0TNw
+has 'a token of another key' 'HTTP/1.1 401' "$(call echo '{"message":"mine"}')"
+cat >keys.new <<'END'
+{"keys": [{"kty": "EC", "crv": "P-256", "kid": "k1", "alg": "ES256", "use": "sig",
+           "x": "-82OhZAe3ROfbkLZWQ-Sqdn1r4LtZhaiReGkYO_CRh8", "y": "m4xkw2RNLhWmayvEMOvKt1UMuoGgY74DueyIbe_Ajn8"}]}
+END
+mv keys.new keys.json
+until_true let_in
+cp other_keys.json keys.new
+mv keys.new keys.json
+let_out() {
+    ! let_in
+}
+until_true let_out
+token=
 kill -TERM "$pid"
 ended "$pid"
 is 'a hub with issuers ends, too' 0 $status
