@@ -207,6 +207,14 @@ has 'the new address serves' other "$(call other '{}')"
 hasnt 'only the new tools' fresh "$(modern tools/list '' '')"
 is 'the old address is closed' closed "$( (exec 5<>"/dev/tcp/127.0.0.1/$old_port") 2>/dev/null && echo open || echo closed)"
 
+# A record that was moved aside is begun anew.
+mv calls.jsonl calls.moved
+n_reloads=$(grep -c 'reload: done' one.log)
+kill -HUP "$pid"
+until_true reloaded one $((n_reloads + 1))
+has 'a call behind that' other "$(call other '{}')"
+until_true grep -q '"target":"other"' calls.jsonl
+
 # What is wrong is said, and nothing changes.
 cp c.json good.json
 echo '{"tols": "x"}' >c.json
@@ -442,6 +450,18 @@ if [ "$after" -lt $((before + 6)) ]; then
     echo "FAILED: requests went from $before to $after"
     n_failed=$((n_failed + 1))
 fi
+
+# How long calls may take is a setting like any other, in both directions.
+printf '[%s]' "$(tool slow 'sleep 1; echo slow')" >tools.json
+until_true offers slow
+for limit in 20ms 10m; do
+    n_reloads=$(grep -c 'reload: done' six.log)
+    settings 127.0.0.1:0 UpSix ', "limits": {"call_timeout_ms": "'$limit'"}'
+    until_true reloaded six $((n_reloads + 1))
+    call slow '{}' >"slow.$limit"
+done
+has 'a call that takes too long' 'deadline passed after 20 ms' "$(cat slow.20ms)"
+has 'a call that may take long' '"text":"slow' "$(cat slow.10m)"
 
 # What is refused has no effect at all.
 inode=$(stat -c %i "$work/tmp/CoreFxPipe_UpSix")

@@ -431,6 +431,24 @@ static void listening_wider_it_goes_by_its_own_names(void **state)
     auth = http_auth_free(auth);
 }
 
+/* On loopback a page of this machine's name is a stranger's: whoever can give that name another
+ * address could come in by it. */
+static void on_loopback_the_name_of_the_machine_is_no_host(void **state)
+{
+    char name[256];
+    char field[320];
+    Fixture f;
+
+    (void)state;
+    assert_int_equal(gethostname(name, sizeof(name)), 0);
+    open_with(&f, (HttpDoorConfig){.path = NULL});
+    if (strcmp(name, "localhost") != 0) {
+        (void)snprintf(field, sizeof(field), "Host: %s\r\n", name);
+        asks(&f, "GET", "/healthz", field, "", 403, "allowed_hosts", "well");
+    }
+    fixture_deinit(&f);
+}
+
 static void listening_wider_it_goes_by_the_names_it_was_told(void **state)
 {
     const char *const hosts[] = {"box.example", NULL};
@@ -548,6 +566,7 @@ int main(void)
         cmocka_unit_test(a_token_is_needed_but_for_open_pages),
         cmocka_unit_test(the_same_credentials_share_their_places),
         cmocka_unit_test(listening_wider_needs_credentials),
+        cmocka_unit_test(on_loopback_the_name_of_the_machine_is_no_host),
         cmocka_unit_test(listening_wider_it_goes_by_its_own_names),
         cmocka_unit_test(listening_wider_it_goes_by_the_names_it_was_told),
         cmocka_unit_test(issuers_have_metadata_that_everybody_may_read),

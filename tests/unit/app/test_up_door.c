@@ -140,8 +140,8 @@ static void every_setting_makes_a_difference(void **state)
     assert_false(up_door_is_same(door, other));
     assert_false(up_door_is_at(door, other));
     other = up_door_free(other);
-    /* What the file holds counts, not its name. */
-    write_token(&f, "another-token-0123\n");
+    /* What the file holds counts, not its name, nor its length. */
+    write_token(&f, "0123456789abcdeF\n");
     other = made(&f, HTTP("") TOKEN);
     assert_false(up_door_is_same(door, other));
     assert_true(up_door_needs_token(other));

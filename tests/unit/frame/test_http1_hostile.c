@@ -218,6 +218,21 @@ static void what_repeats_is_bounded(void **state)
     check_long("G", "E", 200, "T / HTTP/1.1\r\n\r\n", "REFUSED 414 the request target is too long");
 }
 
+/* What one message has used up is there again for the next one of its connection. */
+static void what_repeats_is_bounded_for_each_message_alone(void **state)
+{
+#define X100                                                                                       \
+    "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"                                           \
+    "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+#define X600 X100 X100 X100 X100 X100 X100
+#define SIX  "A: b\r\nA: b\r\nA: b\r\nA: b\r\nA: b\r\nA: b\r\n"
+    (void)state;
+    check_long(CHUNKED "0\r\nA: " X600 "\r\n\r\n" CHUNKED "1;", X600, 1, "\r\na\r\n0\r\n\r\n",
+               CHUNKED_LOGGED "END " CHUNKED_LOGGED "B(a)END OPEN");
+    check_long("", CHUNKED "0\r\n" SIX "\r\n", 2, "",
+               CHUNKED_LOGGED "END " CHUNKED_LOGGED "END OPEN");
+}
+
 /* The fault of a request with one field of that value; NONE if its head passes. */
 static Http1Fault fault_of_value(const char *value, size_t n)
 {
@@ -271,6 +286,7 @@ int main(void)
         cmocka_unit_test(a_control_character_is_found_wherever_it_stands),
         cmocka_unit_test(refusals_are_the_same_whole_bytewise_and_at_every_split),
         cmocka_unit_test(what_repeats_is_bounded),
+        cmocka_unit_test(what_repeats_is_bounded_for_each_message_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

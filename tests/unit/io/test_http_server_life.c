@@ -220,6 +220,28 @@ static void stopping_closes_the_idle_and_waits_for_the_others(void **state)
     assert_int_equal(web->n_stopped, 1);
 }
 
+/* What has been sent before the stop, and not been read yet, is no idle connection's. */
+static void a_request_that_meets_the_stop_is_answered(void **state)
+{
+    Web *web = *state;
+    WebClient client;
+
+    web_listen(web, "127.0.0.1:0");
+    web_connect(web, &client);
+    web_say(&client, GET("/"));
+    web_wait_text(&client, "hello");
+    web_turn(web);
+    /* The loop does not run meanwhile. */
+    send_text(client.fd, GET("/"));
+    io_http_server_stop(web->server, web_on_stopped);
+    web_wait_end(&client);
+    assert_int_equal(client.pump.n_failures, 0);
+    assert_int_equal(web_times(&client, "hello"), 2);
+    assert_int_equal(web_times(&client, "Connection: close\r\n"), 1);
+    web_hang_up(&client);
+    web_wait_count(web, &web->n_stopped, 1);
+}
+
 static void without_connections_it_has_stopped_soon_and_not_at_once(void **state)
 {
     Web *web = *state;
@@ -405,6 +427,7 @@ int main(void)
         TEST(more_than_the_maximum_wait_for_one_to_go),
         TEST(want_of_descriptors_is_waited_out),
         TEST(stopping_closes_the_idle_and_waits_for_the_others),
+        TEST(a_request_that_meets_the_stop_is_answered),
         TEST(without_connections_it_has_stopped_soon_and_not_at_once),
         TEST(freeing_ends_everything_at_once),
         TEST(it_may_be_freed_while_it_hands_over_a_request),
