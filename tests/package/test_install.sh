@@ -92,6 +92,38 @@ run_parent() {
     echo "left: $(ls "$place")."
 }
 
+# post URL FIELD: a modern call of its tool; the status line, and what is behind the head.
+post() {
+    local place=${1#http://} answer
+    local body='{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"count",'"$modern"'}}'
+    place=${place%%/*}
+    exec 5<>"/dev/tcp/${place%:*}/${place##*:}" || return 1
+    printf '%s\r\n' 'POST /mcp HTTP/1.1' "Host: $place" 'Connection: close' 'Content-Type: application/json' \
+        'Accept: application/json, text/event-stream' 'MCP-Protocol-Version: 2026-07-28' 'Mcp-Method: tools/call' \
+        'Mcp-Name: count' "Content-Length: ${#body}" "$2" '' >&5
+    printf '%s' "$body" >&5
+    answer=$(cat <&5)
+    exec 5>&-
+    head -n 1 <<<"${answer//$'\r'/}"
+    sed -n 's/.*"text":"\([^"]*\)".*/\1/p' <<<"$answer"
+}
+
+# run_http PROGRAM: what two clients with its token, and one without, hear; and how it ends.
+run_http() {
+    local url token=0123456789abcdef
+    coproc server { exec "$1" 127.0.0.1:0 $token 2>&1; }
+    # shellcheck disable=SC2154 # set by coproc
+    local pid=$server_PID
+    IFS= read -r -t 60 url <&"${server[0]}"
+    [[ $url =~ ^http://127\.0\.0\.1:[0-9]+/mcp$ ]] || echo "no URL: $url"
+    post "$url" "Authorization: Bearer $token"
+    post "$url" 'X-Token: none'
+    post "$url" "Authorization: Bearer $token"
+    kill -TERM "$pid"
+    wait "$pid" && echo 'ended with 0'
+    "$1" nowhere 2>&1 || true
+}
+
 # run_addin PROGRAM: its states, without their reasons, where there is no hub; and how it ends.
 run_addin() {
     local place line pid
@@ -123,6 +155,14 @@ use() {
         '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"primes","arguments":{"below":1000},"_meta":{"progressToken":7}}}')
     expect "$1: async" 'There are 168 primes below 1000.' "$out"
     expect "$1: progress" '"progressToken":7' "$out"
+    out=$(run_http "$1/http_server" 2>&1)
+    expect "$1: http" 'HTTP/1.1 200 OK
+Call 1, whoever asks.
+HTTP/1.1 401 Unauthorized
+HTTP/1.1 200 OK
+Call 2, whoever asks.
+ended with 0
+http_server: ' "$out"
     out=$(ask_person "$1/ask_input" '{"action":"accept","content":{"guests":4}}')
     expect "$1: ask" 'A table for 4 is booked for Friday.' "$out"
     out=$(ask_person "$1/ask_input" '{"action":"decline"}')
@@ -163,7 +203,7 @@ printf '{"type":"done","id":"%s","timestamp":3}\n' "$id"
 cat >/dev/null
 END
 
-examples=(hello_server async_tool ask_input client parent addin agent_shell)
+examples=(hello_server http_server async_tool ask_input client parent addin agent_shell)
 read -ra cflags <<<"$(pc_in "$prefix" --cflags)"
 read -ra libs <<<"$(pc_in "$prefix" --libs)"
 read -ra static_libs <<<"$(pc_in "$prefix" --static --libs)"
