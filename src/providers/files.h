@@ -9,8 +9,8 @@
  * confine, run_command answers that it will not, unless allow_unconfined.
  *
  * Work is done on threads beside the loop. What fails is a tool's result with is_error, its text
- * for the model, and never an error of the protocol. docs/agent.md says what each takes and gives.
- * Thread: loop.
+ * for the model, and never an error of the protocol. docs/agent-files.md says what each takes and
+ * gives. Thread: loop.
  */
 #pragma once
 

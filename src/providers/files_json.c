@@ -1,5 +1,5 @@
 /* What the file tools are called and take. Their results have the members of the documented
- * system's, and more beside them (docs/agent.md). */
+ * system's, and more beside them (docs/agent-files.md). */
 #include <errno.h>
 
 #include "base/error.h"
