@@ -47,6 +47,7 @@ typedef struct Options {
 } Options;
 
 static Child model;
+static uint64_t began_ns; /* the model's, from which it counts */
 static Child agent;
 static char *unread; /* of the agent's output */
 static size_t n_unread;
@@ -243,7 +244,7 @@ static Talks run_talks(const Options *options, size_t round, size_t n_tokens)
             char *token = strstr(line, "\"token\":\"") + 9;
             char *behind;
             size_t index = strtoul(token, &behind, 10);
-            uint64_t sent = strtoull(behind, NULL, 10);
+            uint64_t sent = began_ns + 1000 * strtoull(behind, NULL, 10);
 
             require(index == next[i], "a token is lost, or out of order");
             next[i]++;
@@ -317,8 +318,8 @@ static void row_first(Report *report)
         answer[i] = (double)clock_monotonic_ns();
         require(is_type(read_line, "token"), read_line);
         (void)strtoul(strstr(read_line, "\"token\":\"") + 9, &behind, 10);
-        sent = strtoull(behind, &behind, 10);
-        came = strtoull(behind, NULL, 10);
+        sent = began_ns + 1000 * strtoull(behind, &behind, 10);
+        came = began_ns + 1000 * strtoull(behind, NULL, 10);
         ask[i] = (double)(came - wrote) / 1e6;
         answer[i] = (answer[i] - (double)sent) / 1e6;
         both[i] = ask[i] + answer[i];
@@ -348,15 +349,17 @@ static void start_both(const Options *options)
 {
     const char *const model_argv[] = {BENCH_AGENT_MODEL, NULL};
     char url[64];
-    char port[16] = "";
+    char said[64] = "";
+    char *behind;
     const char *const agent_argv[] = {
         options->toolwire, "agent",         "--config", "none",         "--model",
         "openai:fake",     "--base-url",    url,        "--state",      options->folder,
         "--root",          options->folder, "--alone",  "--no-toolkit", NULL};
 
     model = start(model_argv);
-    require(read(model.from, port, sizeof(port) - 1) > 0, "the model did not start");
-    (void)snprintf(url, sizeof(url), "http://127.0.0.1:%lu/v1", strtoul(port, NULL, 10));
+    require(read(model.from, said, sizeof(said) - 1) > 0, "the model did not start");
+    (void)snprintf(url, sizeof(url), "http://127.0.0.1:%lu/v1", strtoul(said, &behind, 10));
+    began_ns = strtoull(behind, NULL, 10);
     (void)setenv("OPENAI_API_KEY", "none", 1);
     agent = start(agent_argv);
     require(is_type(next_line(), "ready"), "the agent is not ready");

@@ -1,11 +1,13 @@
 /* bench_agent_model: a chat completions service that costs next to nothing, and stamps what it
  * sends.
  *
- *     bench_agent_model            prints its port on 127.0.0.1, and serves until its stdin ends
+ *     bench_agent_model     prints its port on 127.0.0.1 and its start, serves until its stdin ends
  *
  * A request whose text holds "tokens=N" is answered with N events of a stream, "pause=U" (µs)
  * apart; those of all answers that stream leave in one round. The content of each is "I S R ": its
- * number, when it was sent, and when its request had come, in nanoseconds of CLOCK_MONOTONIC.
+ * number, when it was sent, and when its request had come, in microseconds of CLOCK_MONOTONIC since
+ * the start of this program, as its first line says it; without R but in the first: about as long
+ * as the tokens of models are.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -40,6 +42,7 @@ typedef struct Client {
 } Client;
 
 static Client clients[MAX_CLIENTS];
+static uint64_t began_ns;
 static int poll_fd;
 static int timer_fd;
 
@@ -103,15 +106,19 @@ static size_t put_chunk(char *out, size_t size, const char *data)
 static void client_send_token(Client *client)
 {
     char data[320];
+    char came[32] = "";
     char chunk[1024];
     size_t n;
 
+    if (client->n_sent == 0) {
+        (void)snprintf(came, sizeof(came), "%llu ",
+                       (unsigned long long)(client->came_ns - began_ns) / 1000);
+    }
     (void)snprintf(data, sizeof(data),
                    "{\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"model\":\"fake\","
-                   "\"choices\":[{\"index\":0,\"delta\":{\"content\":\"%lu %llu %llu \"},"
+                   "\"choices\":[{\"index\":0,\"delta\":{\"content\":\"%lu %llu %s\"},"
                    "\"finish_reason\":null}]}",
-                   client->n_sent, (unsigned long long)now_ns(),
-                   (unsigned long long)client->came_ns);
+                   client->n_sent, (unsigned long long)(now_ns() - began_ns) / 1000, came);
     n = put_chunk(chunk, sizeof(chunk), data);
     client->n_sent++;
     client->due_ns += client->pause_ns;
@@ -238,7 +245,8 @@ static int listen_anywhere(void)
     require(fd >= 0 && bind(fd, (struct sockaddr *)&address, n) == 0 && listen(fd, 1024) == 0 &&
                 getsockname(fd, (struct sockaddr *)&address, &n) == 0,
             "listen");
-    printf("%d\n", ntohs(address.sin_port));
+    began_ns = now_ns();
+    printf("%d %llu\n", ntohs(address.sin_port), (unsigned long long)began_ns);
     (void)fflush(stdout);
     return fd;
 }

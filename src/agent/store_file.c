@@ -173,7 +173,10 @@ static int file_settings(const StoreFile *file)
                              : file_exec(file, "PRAGMA synchronous = FULL;"
                                                "PRAGMA foreign_keys = ON;"
                                                "PRAGMA secure_delete = FAST;"
-                                               "PRAGMA temp_store = MEMORY");
+                                               "PRAGMA temp_store = MEMORY;"
+                                               /* A conversation is read once and then appended
+                                                * to: 256 KiB of pages are as good as 2 MiB. */
+                                               "PRAGMA cache_size = -256");
 }
 
 /* With the write lock, so that of two processes one does it and the other finds it done. */

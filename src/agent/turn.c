@@ -9,7 +9,7 @@
 
 static const Span turn_no_memory = SPAN_INIT("out of memory");
 
-void turn_init(Turn *turn, const TurnLimits *limits, int64_t now_ms)
+void turn_init(Turn *turn, Arena *arena, const TurnLimits *limits, int64_t now_ms)
 {
     TurnLimits given = limits != NULL ? *limits : (TurnLimits){.max_rounds = 0};
 
@@ -22,13 +22,12 @@ void turn_init(Turn *turn, const TurnLimits *limits, int64_t now_ms)
         .end = TURN_END_ANSWERED,
         .now_ms = now_ms};
     turn->end_ms = now_ms + turn->limits.turn_ms;
-    arena_init(&turn->arena, LIMIT_AGENT_TURN_BYTES);
+    turn->arena = arena;
     bytes_init(&turn->text, LIMIT_MODEL_ANSWER_BYTES);
 }
 
 void turn_deinit(Turn *turn)
 {
-    arena_deinit(&turn->arena);
     bytes_deinit(&turn->text);
     *turn = (Turn){.state = TURN_OVER};
 }
@@ -48,19 +47,19 @@ void turn_begin_end(Turn *turn, TurnEnd end, Span words)
 /* An empty span stays one; ret.p NULL: no memory. */
 static Span turn_copy(Turn *turn, Span s)
 {
-    return arena_copy(&turn->arena, s);
+    return arena_copy(turn->arena, s);
 }
 
 AgentMessage *turn_add_message(Turn *turn, bool is_assistant, size_t n_blocks,
                                AgentBlock **ret_blocks)
 {
-    AgentBlock *blocks = arena_alloc_array(&turn->arena, n_blocks, sizeof(*blocks));
+    AgentBlock *blocks = arena_alloc_array(turn->arena, n_blocks, sizeof(*blocks));
     AgentMessage *messages = turn->messages;
 
     if (turn->n_messages == turn->cap_messages) {
         size_t cap = turn->cap_messages == 0 ? 4 : 2 * turn->cap_messages;
 
-        messages = arena_grow(&turn->arena, messages, turn->cap_messages * sizeof(*messages),
+        messages = arena_grow(turn->arena, messages, turn->cap_messages * sizeof(*messages),
                               cap * sizeof(*messages));
         if (messages != NULL) {
             turn->messages = messages;
@@ -175,7 +174,7 @@ static void turn_take_text(Turn *turn, Span text)
 static bool turn_grow_tools(Turn *turn)
 {
     size_t cap = turn->cap_tools == 0 ? 4 : 2 * turn->cap_tools;
-    TurnTool *tools = arena_grow(&turn->arena, turn->tools, turn->cap_tools * sizeof(*tools),
+    TurnTool *tools = arena_grow(turn->arena, turn->tools, turn->cap_tools * sizeof(*tools),
                                  cap * sizeof(*tools));
 
     if (tools == NULL) {
@@ -285,7 +284,7 @@ static Span turn_copy_result(Turn *turn, Span text)
     while (n > 0 && ((unsigned char)text.p[n] & 0xC0u) == 0x80u) {
         n--; /* not inside a character */
     }
-    copy = arena_alloc(&turn->arena, n + mark.n);
+    copy = arena_alloc(turn->arena, n + mark.n);
     if (copy == NULL) {
         return SPAN_NULL;
     }

@@ -55,7 +55,7 @@ typedef enum TurnToolState {
     TURN_TOOL_ENDED
 } TurnToolState;
 
-/* One call. Spans are the turn's, until its deinit. */
+/* One call. Spans are in the turn's arena. */
 typedef struct TurnTool {
     Span id;
     Span name;
@@ -103,7 +103,7 @@ typedef struct TurnOrder {
     bool needs_approval;
     int64_t elapsed_ms;
     TurnEnd end;
-    const AgentMessage *messages; /* SAVE; the turn's, until deinit */
+    const AgentMessage *messages; /* SAVE; their blocks are in the arena */
     size_t n_messages;
 } TurnOrder;
 
@@ -126,9 +126,9 @@ typedef struct Turn {
     TurnLimits limits;
     TurnState state;
     TurnEnd end;
-    Arena arena; /* what was said */
-    Bytes text;  /* of the answer that comes in */
-    Span token;  /* has yet to be told; borrowed from the event */
+    Arena *arena; /* what was said; borrowed */
+    Bytes text;   /* of the answer that comes in */
+    Span token;   /* has yet to be told; borrowed from the event */
     bool has_token;
     AgentMessage *messages; /* in the arena */
     size_t n_messages;
@@ -146,8 +146,9 @@ typedef struct Turn {
     int64_t alive_ms; /* ASKING: when a sign of life is due */
 } Turn;
 
-/* limits may be NULL. Allocates nothing yet. */
-void turn_init(Turn *turn, const TurnLimits *limits, int64_t now_ms);
+/* limits may be NULL. Borrows arena until deinit: what was said lies there, and stays until its
+ * owner resets it. Allocates nothing yet. */
+void turn_init(Turn *turn, Arena *arena, const TurnLimits *limits, int64_t now_ms);
 void turn_deinit(Turn *turn);
 
 /* What the person said; copied. Once, before the first turn_next. Without memory the turn fails. */

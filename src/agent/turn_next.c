@@ -70,7 +70,7 @@ static Span turn_why_not(Turn *turn, const TurnTool *tool)
     } else {
         (void)bytes_append_format(&words, "Tool not found: %.*s", (int)tool->name.n, tool->name.p);
     }
-    copy = arena_copy(&turn->arena, bytes_span(&words));
+    copy = arena_copy(turn->arena, bytes_span(&words));
     bytes_deinit(&words);
     return copy.p != NULL ? copy : SPAN("this call cannot be made");
 }

@@ -358,7 +358,7 @@ static void run_start_turn(AgentRun *run)
     const ConfigAgent *config = &run->item.agent->settings;
     TurnLimits limits = {.max_rounds = config->max_rounds, .approval_ms = config->approval_ms};
 
-    turn_init(&run->turn, &limits, io_loop_now_ms(run->item.agent->loop));
+    turn_init(&run->turn, &run->item.arena, &limits, io_loop_now_ms(run->item.agent->loop));
     run->has_turn = true;
     turn_user(&run->turn, run->blocks, run->n_blocks);
     agent_run_step(run);

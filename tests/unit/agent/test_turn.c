@@ -18,6 +18,7 @@
 
 typedef struct Rig {
     Turn turn;
+    Arena arena;
     TurnTool *tools[8]; /* as they were started */
     size_t n_tools;
     char words[4096];
@@ -94,9 +95,16 @@ static void rig_begin(Rig *rig, const TurnLimits *limits)
     AgentBlock said = {.kind = AGENT_BLOCK_TEXT, .text = SPAN("Hello")};
 
     *rig = (Rig){.n_tools = 0};
-    turn_init(&rig->turn, limits, START_MS);
+    arena_init(&rig->arena, LIMIT_AGENT_TURN_BYTES);
+    turn_init(&rig->turn, &rig->arena, limits, START_MS);
     turn_user(&rig->turn, &said, 1);
     assert_string_equal(rig_orders(rig), "call:1");
+}
+
+static void rig_drop(Rig *rig)
+{
+    turn_deinit(&rig->turn);
+    arena_deinit(&rig->arena);
 }
 
 static const char *rig_text_at(Rig *rig, const char *text, int64_t now_ms)
@@ -178,7 +186,7 @@ static void an_answer_streams_and_is_saved_before_done(void **state)
     assert_string_equal(rig_end(&rig, MODEL_STOP_END), "save:2 | done:0");
     assert_string_equal(rig_said(&rig), "u:Hello | a:Hi there");
     assert_string_equal(rig_orders(&rig), "");
-    turn_deinit(&rig.turn);
+    rig_drop(&rig);
 }
 
 static void a_tool_runs_when_the_answer_has_ended_and_the_model_reads_its_result(void **state)
@@ -196,7 +204,7 @@ static void a_tool_runs_when_the_answer_has_ended_and_the_model_reads_its_result
     (void)rig_text(&rig, "Done");
     assert_string_equal(rig_end(&rig, MODEL_STOP_END), "save:1 | done:0");
     assert_string_equal(rig_said(&rig), "u:Hello | a:Wait+t1 | u:=t1(out) | a:Done");
-    turn_deinit(&rig.turn);
+    rig_drop(&rig);
 }
 
 static void calls_run_in_their_order_and_those_that_only_look_beside_each_other(void **state)
@@ -216,7 +224,7 @@ static void calls_run_in_their_order_and_those_that_only_look_beside_each_other(
     assert_string_equal(rig_ended(&rig, 2, "c"), "use:r4=echo{} | start:r4");
     assert_string_equal(rig_ended(&rig, 3, "d"), "save:3 | call:3");
     assert_string_equal(rig_said(&rig), "u:Hello | a:+r1+r2+w3+r4 | u:=r1(a)=r2(b)=w3(c)=r4(d)");
-    turn_deinit(&rig.turn);
+    rig_drop(&rig);
 }
 
 static void a_tool_may_end_inside_its_start(void **state)
@@ -234,7 +242,7 @@ static void a_tool_may_end_inside_its_start(void **state)
     assert_int_equal(order.kind, TURN_START);
     turn_on_tool(&rig.turn, order.tool, SPAN("now"), false, START_MS);
     assert_string_equal(rig_orders(&rig), "save:3 | call:3");
-    turn_deinit(&rig.turn);
+    rig_drop(&rig);
 }
 
 /* ---- calls that do not run ---- */
@@ -261,7 +269,7 @@ static void calls_that_cannot_run_have_an_error_and_the_turn_goes_on(void **stat
                         "result:t3=the arguments are not a JSON object: {\"a\": | "
                         "save:3 | call:3");
     assert_true(rig.turn.messages[2].blocks[2].is_error);
-    turn_deinit(&rig.turn);
+    rig_drop(&rig);
 }
 
 static void a_person_is_asked_and_says_yes_or_no(void **state)
@@ -281,7 +289,7 @@ static void a_person_is_asked_and_says_yes_or_no(void **state)
     assert_int_equal(turn_on_approval(&rig.turn, SPAN("t2"), false, START_MS), 0);
     assert_string_equal(rig_orders(&rig),
                         "result:t2=the user did not allow this call | save:3 | call:3");
-    turn_deinit(&rig.turn);
+    rig_drop(&rig);
 }
 
 static void a_question_that_nobody_answers_is_a_no_in_the_end(void **state)
@@ -299,7 +307,7 @@ static void a_question_that_nobody_answers_is_a_no_in_the_end(void **state)
     turn_advance(&rig.turn, START_MS + 60000);
     assert_string_equal(rig_orders(&rig),
                         "result:t1=nobody allowed this call in time | save:3 | call:3");
-    turn_deinit(&rig.turn);
+    rig_drop(&rig);
 }
 
 /* ---- limits ---- */
@@ -319,7 +327,7 @@ static void after_its_rounds_the_model_is_not_called_again(void **state)
     assert_string_equal(rig_ended(&rig, 1, "2"), "save:3 | done:3");
     assert_string_equal(rig_said(&rig), "u:Hello | a:+t1 | u:=t1(1) | a:+t2 | u:=t2(2) | "
                                         "a:(stopped: too many rounds of tools)");
-    turn_deinit(&rig.turn);
+    rig_drop(&rig);
 }
 
 static void ten_rounds_unless_it_is_said(void **state)
@@ -334,7 +342,7 @@ static void ten_rounds_unless_it_is_said(void **state)
     }
     (void)rig_call(&rig, "t", TURN_DENY, false);
     assert_non_null(strstr(rig_end(&rig, MODEL_STOP_TOOLS), "done:3"));
-    turn_deinit(&rig.turn);
+    rig_drop(&rig);
 }
 
 static void how_the_model_stopped_is_told(void **state)
@@ -345,11 +353,11 @@ static void how_the_model_stopped_is_told(void **state)
     rig_begin(&rig, NULL);
     (void)rig_text(&rig, "Half");
     assert_string_equal(rig_end(&rig, MODEL_STOP_LENGTH), "save:2 | done:1");
-    turn_deinit(&rig.turn);
+    rig_drop(&rig);
     rig_begin(&rig, NULL);
     assert_string_equal(rig_end(&rig, MODEL_STOP_REFUSED), "save:2 | done:2");
     assert_string_equal(rig_said(&rig), "u:Hello | a:(no answer)");
-    turn_deinit(&rig.turn);
+    rig_drop(&rig);
 }
 
 static void too_many_calls_at_once_are_an_error(void **state)
@@ -363,7 +371,7 @@ static void too_many_calls_at_once_are_an_error(void **state)
     }
     assert_string_equal(rig_call(&rig, "t", TURN_ALLOW, true),
                         "stop-model | failed:the model called too many tools at once");
-    turn_deinit(&rig.turn);
+    rig_drop(&rig);
 }
 
 static void a_long_result_is_cut_between_characters(void **state)
@@ -384,7 +392,7 @@ static void a_long_result_is_cut_between_characters(void **state)
     assert_int_equal(read.p[LIMIT_AGENT_RESULT_BYTES - 2], 'x');
     assert_int_equal(read.p[LIMIT_AGENT_RESULT_BYTES - 1], '\n');
     assert_true(span_ends_with(read, SPAN("too long]")));
-    turn_deinit(&rig.turn);
+    rig_drop(&rig);
 }
 
 /* ---- failures and the end ---- */
@@ -396,21 +404,21 @@ static void a_model_that_fails_leaves_no_trace_unless_something_was_said(void **
     (void)state;
     rig_begin(&rig, NULL);
     assert_string_equal(rig_fail(&rig, "429 slow down"), "failed:429 slow down");
-    turn_deinit(&rig.turn);
+    rig_drop(&rig);
 
     rig_begin(&rig, NULL);
     (void)rig_text(&rig, "Half");
     (void)rig_call(&rig, "t1", TURN_ALLOW, false);
     assert_string_equal(rig_fail(&rig, "cut"), "save:2 | failed:cut");
     assert_string_equal(rig_said(&rig), "u:Hello | a:Half");
-    turn_deinit(&rig.turn);
+    rig_drop(&rig);
 
     rig_begin(&rig, NULL);
     (void)rig_call(&rig, "t1", TURN_DENY, false);
     (void)rig_end(&rig, MODEL_STOP_TOOLS);
     assert_string_equal(rig_fail(&rig, "cut"), "save:1 | failed:cut");
     assert_non_null(strstr(rig_said(&rig), "| a:(the answer failed)"));
-    turn_deinit(&rig.turn);
+    rig_drop(&rig);
 }
 
 static void an_interrupt_ends_the_answer_and_keeps_what_was_said(void **state)
@@ -426,7 +434,7 @@ static void an_interrupt_ends_the_answer_and_keeps_what_was_said(void **state)
     assert_string_equal(rig_text(&rig, "more"), "");
     turn_stop(&rig.turn, TURN_END_FAILED, SPAN("again"));
     assert_string_equal(rig_orders(&rig), "");
-    turn_deinit(&rig.turn);
+    rig_drop(&rig);
 }
 
 static void an_interrupt_stops_tools_and_gives_each_call_a_result(void **state)
@@ -446,7 +454,7 @@ static void an_interrupt_stops_tools_and_gives_each_call_a_result(void **state)
     assert_string_equal(rig_said(&rig), "u:Hello | a:+t1+t2+t3 | "
                                         "u:=t1(!interrupted)=t2(!interrupted)=t3(!interrupted) | "
                                         "a:(interrupted)");
-    turn_deinit(&rig.turn);
+    rig_drop(&rig);
 }
 
 static void the_end_of_the_agent_is_an_error_in_its_words(void **state)
@@ -457,7 +465,7 @@ static void the_end_of_the_agent_is_an_error_in_its_words(void **state)
     rig_begin(&rig, NULL);
     turn_stop(&rig.turn, TURN_END_FAILED, SPAN("the agent shuts down"));
     assert_string_equal(rig_orders(&rig), "stop-model | failed:the agent shuts down");
-    turn_deinit(&rig.turn);
+    rig_drop(&rig);
 }
 
 static void a_turn_ends_when_its_time_is_over(void **state)
@@ -471,7 +479,7 @@ static void a_turn_ends_when_its_time_is_over(void **state)
     turn_advance(&rig.turn, START_MS + 1000);
     assert_string_equal(rig_orders(&rig), "stop-model | failed:the request took too long");
     assert_true(turn_next_deadline(&rig.turn) == INT64_MAX);
-    turn_deinit(&rig.turn);
+    rig_drop(&rig);
 }
 
 /* ---- signs of life ---- */
@@ -488,7 +496,7 @@ static void a_silent_model_gives_signs_of_life_and_a_token_is_one(void **state)
     assert_int_equal(turn_next_deadline(&rig.turn), START_MS + 1000 + LIMIT_AGENT_ALIVE_MS);
     turn_advance(&rig.turn, START_MS + 1000 + LIMIT_AGENT_ALIVE_MS);
     assert_string_equal(rig_orders(&rig), "token:");
-    turn_deinit(&rig.turn);
+    rig_drop(&rig);
 }
 
 static void a_tool_that_runs_is_told_once_a_second(void **state)
@@ -509,7 +517,7 @@ static void a_tool_that_runs_is_told_once_a_second(void **state)
     assert_string_equal(rig_orders(&rig), "");
     turn_advance(&rig.turn, START_MS + 2500);
     assert_string_equal(rig_orders(&rig), "progress:t1=2500");
-    turn_deinit(&rig.turn);
+    rig_drop(&rig);
 }
 
 /* ---- memory ---- */
@@ -528,7 +536,8 @@ static int turn_without_memory(void *context)
     bool has_failed;
 
     (void)context;
-    turn_init(&rig.turn, NULL, START_MS);
+    arena_init(&rig.arena, LIMIT_AGENT_TURN_BYTES);
+    turn_init(&rig.turn, &rig.arena, NULL, START_MS);
     turn_user(&rig.turn, &said, 1);
     (void)rig_orders(&rig);
     for (int round = 0; round < 5; round++) {
@@ -547,7 +556,7 @@ static int turn_without_memory(void *context)
             assert_int_equal(rig.turn.messages[i + 1].blocks[0].kind, AGENT_BLOCK_TOOL_RESULT);
         }
     }
-    turn_deinit(&rig.turn);
+    rig_drop(&rig);
     return has_failed ? -ENOMEM : 0;
 }
 
