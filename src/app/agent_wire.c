@@ -291,6 +291,9 @@ AgentWire *agent_wire_free(AgentWire *wire)
     if (wire == NULL) {
         return NULL;
     }
+    if (wire->stream != NULL && !wire->has_failed) {
+        io_stream_flush(wire->stream); /* what was said since the loop stopped */
+    }
     wire->stream = io_stream_free(wire->stream);
     wire->settle = io_before_wait_free(wire->settle);
     ndjson_reader_deinit(&wire->reader);
