@@ -42,7 +42,7 @@ writeFileSync(tools, JSON.stringify([
 ]));
 
 const shell = new Shell(toolwire, work, ['--model', 'script', '--no-toolkit', '--tools', tools, '--tool', '*=allow',
-    '--call-timeout-ms', '1500ms']);
+    '--call-timeout-ms', '5s']);
 await shell.ready();
 
 /** Calls a tool; gives what the shell was told of its end. The turn must go on to its done. */
