@@ -1,6 +1,6 @@
 # What differs where the program is for Windows: flags, dependencies, and what is tested there.
 
-set(TOOLWIRE_WINDOWS_DEPS "" CACHE PATH "Folder where scripts/windows-deps has put libuv, PCRE2 and cmocka")
+set(TOOLWIRE_WINDOWS_DEPS "" CACHE PATH "Folder where scripts/windows-deps has put libuv, PCRE2, SQLite and cmocka")
 
 enable_language(RC) # the program's manifest
 
@@ -36,5 +36,6 @@ endfunction()
 
 tw_windows_dep(pcre2 pcre2-8)
 tw_windows_dep(uv uv_a ws2_32 psapi iphlpapi shell32 userenv user32 dbghelp ole32 uuid advapi32)
+tw_windows_dep(sqlite3 sqlite3)
 tw_windows_dep(crypto bcrypt)
 tw_windows_dep(utf8proc normaliz) # what Windows has in place of it

@@ -151,11 +151,11 @@ expect 0 '1 job forgotten' "$toolwire" queue purge --all
 
 # await JOB: asks for its result in the background, and returns when the hub has the question.
 await() {
-    local n_before
-    n_before=$(find "/proc/$hub/fd" -type l | wc -l)
     "$toolwire" queue result "$1" --wait 1h >answer 2>&1 &
     waiter=$!
-    until [ "$(find "/proc/$hub/fd" -type l 2>/dev/null | wc -l)" -gt "$n_before" ] && grep -q '^State:.S' "/proc/$waiter/status"; do :; done
+    # 03: the hub has accepted it; nobody else has come to a socket of this one.
+    until grep -qE " 0001 03 +[0-9]+ $work/run/toolwire/" /proc/net/unix &&
+        grep -q '^State:.S' "/proc/$waiter/status"; do :; done
 }
 
 # answered KIND STATUS WANTED: what it said then, by expect or matches.
