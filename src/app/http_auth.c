@@ -20,7 +20,7 @@ struct HttpAuth {
     bool has_token;
     Arena arena; /* what the spans below point at */
     Span resource;
-    Span metadata_path; /* of the URL in the challenge; empty: it names none */
+    Span metadata_url;
     JwtIssuer *issuers;
     size_t n_issuers;
     Span *scopes;
@@ -140,69 +140,6 @@ static int auth_take_scopes(HttpAuth *auth, const HttpAuthConfig *config, Diag *
     return 0;
 }
 
-/* ---- the place of the metadata ---- */
-
-/* "scheme://host", and "/path", of a URL; the rest of it ("?query") is behind them. */
-typedef struct AuthUrl {
-    Span origin; /* empty: it is no URL */
-    Span path;
-    Span query;
-} AuthUrl;
-
-static size_t auth_until(Span s, size_t at, const char *ends)
-{
-    while (at < s.n && strchr(ends, s.p[at]) == NULL) {
-        at++;
-    }
-    return at;
-}
-
-static Span auth_without_slashes(Span path)
-{
-    while (path.n > 0 && path.p[path.n - 1] == '/') {
-        path.n--;
-    }
-    return path;
-}
-
-static AuthUrl auth_split_url(Span url)
-{
-    AuthUrl parts = {SPAN_NULL, SPAN_NULL, SPAN_NULL};
-    size_t host = auth_until(url, 0, ":/?#");
-    size_t path;
-    size_t query;
-
-    if (host == 0 || url.n - host <= 3 || memcmp(url.p + host, "://", 3) != 0) {
-        return parts;
-    }
-    path = auth_until(url, host + 3, "/?#");
-    query = auth_until(url, path, "?#");
-    parts.origin = span_make(url.p, path);
-    parts.path = span_make(url.p + path, query - path);
-    parts.query = span_make(url.p + query, auth_until(url, query, "#") - query);
-    return parts;
-}
-
-int http_auth_name_metadata(Bytes *out, Span resource)
-{
-    AuthUrl url = auth_split_url(resource);
-    int r;
-
-    if (url.origin.n == 0) {
-        return 0;
-    }
-    r = bytes_append_span(out, url.origin);
-    r = r != 0 ? r : bytes_append_span(out, SPAN(HTTP_AUTH_METADATA_PATH));
-    r = r != 0 ? r : bytes_append_span(out, auth_without_slashes(url.path));
-    return r != 0 ? r : bytes_append_span(out, url.query);
-}
-
-bool http_auth_is_metadata(const HttpAuth *auth, Span path)
-{
-    return auth->metadata_path.n > 0 &&
-           span_equals(auth_without_slashes(path), auth->metadata_path);
-}
-
 /* ---- the challenge ---- */
 
 /* What every challenge begins with. Scopes and metadata are only of use to whoever gets a token
@@ -255,9 +192,7 @@ static int auth_take(HttpAuth *auth, const HttpAuthConfig *config, Diag *reterr_
     int r = auth_take_token(auth, config->token);
 
     r = r != 0 ? r : auth_copy(auth, config->resource, &auth->resource);
-    r = r != 0 ? r
-               : auth_copy(auth, auth_without_slashes(auth_split_url(config->metadata_url).path),
-                           &auth->metadata_path);
+    r = r != 0 ? r : auth_copy(auth, config->metadata_url, &auth->metadata_url);
     r = r != 0 ? r : auth_take_issuers(auth, config, reterr_diag);
     r = r != 0 ? r : auth_take_scopes(auth, config, reterr_diag);
     return r != 0 ? r : auth_make_challenge(auth, config->metadata_url, reterr_diag);
@@ -301,6 +236,11 @@ bool http_auth_is_needed(const HttpAuth *auth)
 bool http_auth_has_issuers(const HttpAuth *auth)
 {
     return auth != NULL && auth->n_issuers > 0;
+}
+
+bool http_auth_is_metadata(const HttpAuth *auth, Span path)
+{
+    return http_auth_url_has_path(auth->metadata_url, path);
 }
 
 /* ---- checking ---- */

@@ -47,6 +47,9 @@ typedef struct HttpAuthConfig {
  * BYTES_E_FULL. */
 int http_auth_name_metadata(Bytes *out, Span resource);
 
+/* Has a URL that path? Slashes at the ends do not count. False for what is no URL. */
+bool http_auth_url_has_path(Span url, Span path);
+
 /* 32 digits, or "own", and a NUL. */
 #define HTTP_AUTH_OWNER_BYTES 33
 #define HTTP_AUTH_OWNER_OWN   "own"
