@@ -40,6 +40,17 @@ static int fold_normalise(const wchar_t *wide, int n, wchar_t **ret, int *ret_n)
     return err_raise(-ENOTRECOVERABLE);
 }
 
+/* The capital sharp s: of all letters that NFKC leaves as they are the only one that Wine 8 does
+ * not map as Unicode does. Elsewhere nothing is left to do. */
+static void fold_sharp_s(wchar_t *text, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (text[i] == 0x1E9E) {
+            text[i] = 0xDF;
+        }
+    }
+}
+
 int safety_fold_unicode(Span text, Bytes *out)
 {
     CLEANUP(mem_freep) wchar_t *wide = NULL;
@@ -67,6 +78,7 @@ int safety_fold_unicode(Span text, Bytes *out)
         n) {
         return err_raise(-ENOTRECOVERABLE);
     }
+    fold_sharp_s(low, n);
     n_out = WideCharToMultiByte(CP_UTF8, 0, low, n, NULL, 0, NULL, NULL);
     r = n_out < 0 ? -ENOTRECOVERABLE : bytes_reserve(out, (size_t)n_out);
     if (r != 0) {
