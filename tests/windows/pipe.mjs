@@ -1,15 +1,12 @@
 // The hub and add-ins, through a named pipe.
 import { assert, Checks } from '../interop/checks.mjs';
-import { folderWith, libraryAddin, pipeName, Program, run, toolEntry } from './program.mjs';
+import { folderWith, libraryAddin, pipeName, Program, run, textOf, toolEntry } from './program.mjs';
 
 const checks = new Checks('pipe');
 const MIB = 1024 * 1024;
 const folder = folderWith({
     'tools.json': [toolEntry('app.echo', ['echo']), toolEntry('app.breaks', ['fail']), toolEntry('app.wait', ['wait'])],
 });
-
-/** What a tool of an add-in said: the hub passes it on as data. */
-const textOf = (answer) => answer.result.structuredContent.content.map((part) => part.text).join('');
 
 const startHub = async (name, ...more) => {
     const hub = new Program(['serve', '--pipe', name, '--rate', 'off', ...more]);

@@ -5,7 +5,7 @@ import { folderWith, Program, run, textOf, toolEntry, windowsPath } from './prog
 const checks = new Checks('serve');
 
 await checks.check('a session: hello, list, call, error, end', async () => {
-    const server = new Program(['serve', '--diagnostics']);
+    const server = new Program(['serve', '--diagnostics', '--no-toolkit']);
     const hello = await server.initialize();
 
     assert.equal(hello.serverInfo.name, 'toolwire');
@@ -112,7 +112,8 @@ await checks.check('a tools file that cannot be used is status 2, with its line'
 await checks.check('a configuration names files from its own folder', async () => {
     const elsewhere = folderWith({});
     const settings = folderWith({ 'toolwire.json': { tools: 'mine.json' }, 'mine.json': [toolEntry('echo', ['echo'])] });
-    const server = new Program(['serve', '--config', windowsPath(`${settings}/toolwire.json`)], { cwd: elsewhere });
+    const server = new Program(['serve', '--no-toolkit', '--config', windowsPath(`${settings}/toolwire.json`)],
+        { cwd: elsewhere });
 
     await server.initialize();
     assert.deepEqual(await server.tools(), ['echo']);
