@@ -221,6 +221,7 @@ static int agent_add_sources(Agent *agent, Diag *reterr_diag)
     return r > 0 ? AGENT_E_TOOLS : err_pass(r);
 }
 
+/* A system without file tools has an agent all the same, unless somebody named a root. */
 static int agent_add_files(Agent *agent, Diag *reterr_diag)
 {
     const ConfigAgent *config = &agent->settings;
@@ -235,6 +236,10 @@ static int agent_add_files(Agent *agent, Diag *reterr_diag)
                                      .log = agent->log},
                       reterr_diag);
 
+    if (r == FILES_E_UNSUPPORTED && config->root == NULL) {
+        logsink_write(agent->log, LOGSINK_LEVEL_INFO, "agent", "this system has no file tools");
+        return 0;
+    }
     if (r == 0) {
         r = files_add(agent->files, agent->router, reterr_diag);
         return r > 0 ? AGENT_E_TOOLS : err_pass(r);
@@ -247,7 +252,9 @@ static int agent_add_roots(Agent *agent, Diag *reterr_diag)
 {
     char *const *folders = agent->settings.attachments;
 
-    agent->roots[agent->n_roots++] = files_root(agent->files);
+    if (agent->files != NULL) {
+        agent->roots[agent->n_roots++] = files_root(agent->files);
+    }
     for (size_t i = 0; folders != NULL && folders[i] != NULL; i++) {
         int r;
 
@@ -464,7 +471,7 @@ static void agent_deinit(Agent *agent)
     while ((call = agent->spare_calls) != NULL) {
         agent->spare_calls = agent_run_drop_call(call);
     }
-    for (size_t i = 1; i < agent->n_roots; i++) {
+    for (size_t i = agent->files != NULL ? 1 : 0; i < agent->n_roots; i++) {
         agent->roots[i] = io_beneath_free(agent->roots[i]);
     }
     agent->files = files_free(agent->files);

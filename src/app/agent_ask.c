@@ -253,8 +253,10 @@ static Span ask_status_members(AgentAsk *ask)
     json_write_uint(&w, router_count(agent->router, ROUTER_TOOL));
     json_write_key(&w, SPAN("hub"));
     json_write_bool(&w, agent_link_is_connected(agent->link));
-    ask_write_text(&w, "root", span_from_str(io_beneath_path(files_root(agent->files))));
-    ask_write_text(&w, "commands", span_from_str(files_commands_state(agent->files)));
+    if (agent->files != NULL) {
+        ask_write_text(&w, "root", span_from_str(io_beneath_path(files_root(agent->files))));
+        ask_write_text(&w, "commands", span_from_str(files_commands_state(agent->files)));
+    }
     ask_write_text(&w, "history", bytes_span(&agent->history));
     ask_write_text(&w, "version", SPAN(TOOLWIRE_VERSION));
     json_write_end_object(&w);

@@ -57,8 +57,8 @@ struct Agent {
     IoLoop *loop;
     Router *router;
     Sources sources;
-    FilesProvider *files;
-    IoBeneath *roots[AGENT_MAX_ROOTS]; /* the first is the files' */
+    FilesProvider *files;              /* NULL: the system has none */
+    IoBeneath *roots[AGENT_MAX_ROOTS]; /* the first is the files', if there are any */
     size_t n_roots;
     AgentLink *link; /* NULL: the tools are our own */
     AgentTools *tools;

@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 enum {
-    IO_FETCH_E_LIBRARY = 1, /* libcurl cannot be loaded */
+    IO_FETCH_E_LIBRARY = 1, /* libcurl cannot be loaded, or is not had on this system */
     IO_FETCH_E_REQUEST,     /* the address or a field cannot be sent; the Diag says why */
 };
 

@@ -25,9 +25,10 @@
 #include <stdint.h>
 
 enum {
-    FILES_E_ROOT = 1, /* new: the root is no folder, or this system has no file tools; Diag */
-    FILES_E_COMMAND,  /* new: a name of the allow-list that is none; Diag */
-    FILES_E_EXISTS    /* add: there is a tool of such a name; none was added; Diag */
+    FILES_E_ROOT = 1,    /* new: the root is no folder; Diag */
+    FILES_E_COMMAND,     /* new: a name of the allow-list that is none; Diag */
+    FILES_E_EXISTS,      /* add: there is a tool of such a name; none was added; Diag */
+    FILES_E_UNSUPPORTED, /* new: this system has no file tools, whatever the root; Diag */
 };
 
 typedef struct FilesProvider FilesProvider;
@@ -58,7 +59,8 @@ typedef struct FilesConfig {
 } FilesConfig;
 
 /* Opens the root; adds nothing yet. Borrows loop and log until free, the rest until return. 0,
- * -ENOMEM, another negative errno, FILES_E_ROOT, FILES_E_COMMAND. Gives *ret. */
+ * -ENOMEM, another negative errno, FILES_E_ROOT, FILES_E_COMMAND, FILES_E_UNSUPPORTED. Gives *ret.
+ */
 int files_new(FilesProvider **ret, const FilesConfig *config, Diag *reterr_diag);
 
 /* Ends its calls (unavailable), takes the tools out of the router, and tells its threads to stop;

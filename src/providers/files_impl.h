@@ -53,8 +53,8 @@ typedef struct FilesShared {
     bool allow_network;
 } FilesShared;
 
-/* With one reference. 0, -ENOMEM, another negative errno, FILES_E_ROOT, FILES_E_COMMAND. Thread:
- * loop, as the next. */
+/* With one reference. 0, -ENOMEM, another negative errno, FILES_E_ROOT, FILES_E_COMMAND,
+ * FILES_E_UNSUPPORTED. Thread: loop, as the next. */
 int files_shared_new(FilesShared **ret, const FilesConfig *config, Diag *reterr_diag);
 FilesShared *files_shared_unref(FilesShared *shared);
 

@@ -97,7 +97,7 @@ static int shared_fill(FilesShared *shared, const FilesConfig *config, Diag *ret
     int r = io_beneath_open(&shared->root, config->root, reterr_diag);
 
     if (r != 0) {
-        return r > 0 ? FILES_E_ROOT : r;
+        return r == IO_BENEATH_E_UNSUPPORTED ? FILES_E_UNSUPPORTED : r > 0 ? FILES_E_ROOT : r;
     }
     r = shared_copy_commands(shared, config->commands, reterr_diag);
     r = r != 0 ? r : shared_confine(shared, config);
