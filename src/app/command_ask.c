@@ -94,6 +94,9 @@ static void ask_told(JobsAsk *queue)
                    op->verb != QUEUE_ENQUEUE;
 
     ask->is_asking = false;
+    if (op->verb == QUEUE_CLAIM) {
+        command_ask_pass_on(ask);
+    }
     if (op->r == 0 && changes && op->n_jobs > 0) {
         jobs_tell(door->config.jobs, &op->jobs[0]);
     }

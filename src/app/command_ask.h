@@ -52,6 +52,7 @@ struct CommandAsk {
     Bytes out;
     Bytes record;            /* what is written for the queue, or for the answer's nextActions */
     char id[QUEUE_ID_BYTES]; /* of the job that it is about; "": none, or not known yet */
+    char woken_for[QUEUE_ID_BYTES]; /* PENDING: the job that is left to it; "": none */
     Span owner;
     int64_t deadline_ms; /* of waiting; 0: does not wait */
     bool is_asking;      /* queue is on its way */
@@ -92,6 +93,10 @@ void command_ask_end(CommandAsk *ask, int r, unsigned status, const Http1Field *
  * fetched.
  */
 void command_ask_watch(CommandAsk *ask);
+
+/* It has claimed, or tried to. The job that it was woken for was left to it alone: if it has
+ * another one now, or an error, the others look. If it has none, somebody else has that job. */
+void command_ask_pass_on(CommandAsk *ask);
 
 /* The last of it, when no request is in work any more. */
 void command_door_end(CommandDoor *door);

@@ -3,6 +3,7 @@
  * and what it claimed is given back. */
 #include "app/command_door.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "app/command_ask.h"
@@ -330,6 +331,49 @@ static void side_shutdown(void *context, const HttpDoor *closing, int64_t end_ms
 
 /* ---- life ---- */
 
+static bool ask_fetches(const CommandAsk *ask, Span method)
+{
+    const CommandRequest *request = &ask->request;
+    bool fits = request->methods == NULL;
+
+    for (size_t i = 0; !fits && i < request->n_methods; i++) {
+        fits = span_equals(request->methods[i], method);
+    }
+    return fits;
+}
+
+/* May that change be what it waits for? is_ready: the job can be fetched. */
+static bool ask_concerns(const CommandAsk *ask, const QueueJob *job, bool is_ready)
+{
+    if (ask->route.verb == COMMAND_PENDING) {
+        return is_ready && ask_fetches(ask, job->method);
+    }
+    return strcmp(ask->id, job->id) == 0;
+}
+
+/* All who wait to fetch look again. */
+static void door_wake(CommandDoor *door)
+{
+    for (CommandAsk *ask = door->watchers, *next; ask != NULL; ask = next) {
+        next = ask->next_watcher;
+        if (ask->is_waiting && ask->route.verb == COMMAND_PENDING) {
+            command_ask_again(ask);
+        }
+    }
+}
+
+void command_ask_pass_on(CommandAsk *ask)
+{
+    const QueueOp *op = &ask->queue.op;
+    bool was_woken = ask->woken_for[0] != '\0';
+    bool has_other = op->n_jobs > 0 && strcmp(op->jobs[0].id, ask->woken_for) != 0;
+
+    if (was_woken && (op->r != 0 || has_other)) {
+        door_wake(ask->door);
+    }
+    ask->woken_for[0] = '\0';
+}
+
 static void door_on_changed(JobsListener *listener, const QueueJob *job)
 {
     CommandDoor *door = (CommandDoor *)((char *)listener - offsetof(CommandDoor, listener));
@@ -337,20 +381,20 @@ static void door_on_changed(JobsListener *listener, const QueueJob *job)
     CommandAsk *next;
 
     for (CommandAsk *ask = door->watchers; ask != NULL; ask = next) {
-        bool concerns =
-            ask->route.verb == COMMAND_PENDING ? is_ready : strcmp(ask->id, job->id) == 0;
-
         next = ask->next_watcher;
-        if (!concerns) {
+        if (!ask_concerns(ask, job, is_ready)) {
             continue;
         }
-        if (ask->is_waiting) {
-            /* One job is for one of those who wait for any. */
-            is_ready = is_ready && ask->route.verb != COMMAND_PENDING;
-            command_ask_again(ask);
-        } else {
+        if (!ask->is_waiting) {
             ask->is_stale = true;
+            continue;
         }
+        if (ask->route.verb == COMMAND_PENDING) {
+            /* One job is for one of those who would fetch it. */
+            is_ready = false;
+            (void)snprintf(ask->woken_for, sizeof(ask->woken_for), "%s", job->id);
+        }
+        command_ask_again(ask);
     }
 }
 
