@@ -372,7 +372,7 @@ static void ask_about_job(CommandAsk *ask, QueueVerb verb)
     op->id = request->job;
     op->owner = ask->owner;
     op->fence = request->fence;
-    op->lease_ms = request->lease_ms > 0 ? request->lease_ms : LIMIT_COMMAND_LEASE_MS;
+    op->lease_ms = request->lease_ms; /* 0: a heartbeat renews the lease as long as it was */
     ask_send(ask, verb);
 }
 

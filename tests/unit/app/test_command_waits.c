@@ -399,6 +399,44 @@ static void what_a_tool_says_decides_whether_it_may_run_twice(void **state)
     assert_false(is_idempotent(place, "echo"));
 }
 
+/* Its job's id and its lease, of a visit that says so long. */
+static void fetch(Place *place, const char *line, char *ret, size_t size)
+{
+    Client client;
+    const char *id;
+
+    client_ask(&client, place, line, "");
+    id = strstr(client_answer(&client), "\"id\":\"");
+    assert_non_null(id);
+    id += strlen("\"id\":\"");
+    (void)snprintf(ret, size, "%.*s", (int)strcspn(id, "\""), id);
+    client_deinit(&client);
+}
+
+static void a_heartbeat_does_not_shorten_the_lease(void **state)
+{
+    Place *place = *state;
+    Client client;
+    char id[QUEUE_ID_BYTES];
+    char lease[QUEUE_ID_BYTES + 32];
+    char body[QUEUE_ID_BYTES + 96];
+    const char *said;
+
+    place_enqueue(place, "m.a", id);
+    fetch(place, "GET /pending_request?leaseMs=700000", lease, sizeof(lease));
+    (void)snprintf(body, sizeof(body), "{\"id\":\"%s\"}", lease);
+    client_ask(&client, place, "POST /heartbeat", body);
+    client_has(&client, "\"state\":\"RUNNING\"");
+    /* It may be silent about what it has not been told. */
+    said = strstr(client.got, "\"leaseMs\"");
+    assert_true(said == NULL || strstr(said, "\"leaseMs\":700000}") == said);
+    client_deinit(&client);
+    (void)snprintf(body, sizeof(body), "{\"id\":\"%s\",\"leaseMs\":800000}", lease);
+    client_ask(&client, place, "POST /heartbeat", body);
+    client_has(&client, "\"leaseMs\":800000}");
+    client_deinit(&client);
+}
+
 int main(void)
 {
 #define WAITS_TEST(name) cmocka_unit_test_setup_teardown(name, place_setup, place_teardown)
@@ -409,6 +447,7 @@ int main(void)
         WAITS_TEST(a_change_while_it_asks_makes_it_ask_again),
         WAITS_TEST(who_goes_does_not_wait_on),
         WAITS_TEST(what_a_tool_says_decides_whether_it_may_run_twice),
+        WAITS_TEST(a_heartbeat_does_not_shorten_the_lease),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
