@@ -191,6 +191,8 @@ static void wait_tell_made(JobsWait *wait, const QueueJob *job)
 {
     QueueJob made = *job;
 
+    made.method = wait->ask.op.spec.method;
+    made.pool = wait->ask.op.spec.pool;
     made.keep_ms = wait->ask.op.spec.keep_ms;
     wait_tell_task(wait, &made);
 }

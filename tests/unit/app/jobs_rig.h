@@ -66,6 +66,7 @@ typedef struct Asked {
     char key[32]; /* of the first question */
     char id[QUEUE_ID_BYTES];
     char message[128];
+    char says[128];       /* of the first task: how it stands */
     char structured[512]; /* of a result, its own or the task's */
     char text[256];
     char cursor[QUEUE_ID_BYTES];
@@ -331,6 +332,7 @@ static inline void asked_finish(Call *call, const CallResult *result)
         asked->n_asks = task->n_asks;
         asks = task->asks;
         rig_copy(asked->id, sizeof(asked->id), task->id);
+        rig_copy(asked->says, sizeof(asked->says), task->message);
         if (task->result != NULL) {
             asked_keep_result(asked, task->result);
         }

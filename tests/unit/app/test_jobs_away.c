@@ -154,7 +154,8 @@ static void add_unserved(Rig *rig, const CallProvider *provider)
                                               .json = SPAN("{\"name\":\"wall\",\"inputSchema\":{"
                                                            "\"type\":\"object\"}}"),
                                               .provider = provider,
-                                              .context = rig},
+                                              .context = rig,
+                                              .later = ROUTER_LATER_MAY},
                                 NULL),
                      0);
 }
@@ -209,6 +210,46 @@ static void a_job_waits_for_the_addin_of_its_tool(void **state)
     is_served = true;
     router_there_changed(hub_router(rig->hub));
     assert_int_equal(rig_end_of(rig, id).state, JOB_SUCCEEDED);
+}
+
+/* Makes a task; what it says of itself from the beginning. */
+static void make_and_read(Rig *rig, const char *tool, Asked *ret)
+{
+    asked_init(ret, rig, CALL_TOOL, tool);
+    ret->call.later = CALL_LATER_MAY;
+    asked_run(ret);
+    assert_int_equal(ret->kind, CALL_RESULT_TASK);
+    assert_int_equal(ret->status, CALL_TASK_WORKING);
+    asked_deinit(ret);
+}
+
+static void a_task_says_that_it_waits_only_if_it_does(void **state)
+{
+    static const char waits[] = "waits for whoever has the tool, who is not there now";
+    Rig *rig = *state;
+    char id[QUEUE_ID_BYTES];
+    Asked asked;
+
+    is_served = false;
+    add_unserved(rig, &declared);
+    make_and_read(rig, "hold", &asked);
+    assert_string_equal(asked.says, "");
+    rig_run_until_held(rig, 1);
+    rig_ask(rig, &asked, CALL_TASK_GET, asked.id, NULL);
+    assert_string_equal(asked.says, "");
+    rig_release(rig);
+    make_and_read(rig, "wall", &asked);
+    assert_string_equal(asked.says, waits);
+    (void)snprintf(id, sizeof(id), "%s", asked.id);
+    rig_ask(rig, &asked, CALL_TASK_GET, id, NULL);
+    assert_string_equal(asked.says, waits);
+    is_served = true;
+    router_there_changed(hub_router(rig->hub));
+    assert_int_equal(rig_end_of(rig, id).state, JOB_SUCCEEDED);
+    rig_ask(rig, &asked, CALL_TASK_GET, id, NULL);
+    assert_string_not_equal(asked.says, waits);
+    make_and_read(rig, "wall", &asked);
+    assert_string_equal(asked.says, "");
 }
 
 /* Its own time is how long it waits. */
@@ -313,6 +354,7 @@ int main(void)
         JOBS_TEST(a_tool_that_does_not_come_fails_its_jobs),
         JOBS_TEST(a_job_without_its_tool_survives_restarts),
         JOBS_TEST(a_job_waits_for_the_addin_of_its_tool),
+        JOBS_TEST(a_task_says_that_it_waits_only_if_it_does),
         JOBS_TEST(an_addin_that_does_not_come_fails_its_jobs),
         JOBS_TEST(a_job_whose_addin_goes_meanwhile_is_put_by),
         JOBS_TEST(an_addin_that_refuses_is_asked_again),
