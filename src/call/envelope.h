@@ -39,6 +39,7 @@ typedef enum EnvelopeCode {
     ENVELOPE_BUSY,
     ENVELOPE_RATE_LIMITED,
     ENVELOPE_TOO_LARGE,
+    ENVELOPE_INVALID_RESULT, /* what it answered is no envelope that could be relied on */
     ENVELOPE_INTERRUPTED,    /* it was running when the hub ended: it may have run */
     ENVELOPE_INPUT_REQUIRED, /* it asks for what this caller cannot give */
     ENVELOPE_INTERNAL,
@@ -74,9 +75,10 @@ typedef struct Envelope {
 } Envelope;
 
 /* Reads an answer in any spelling: ok|success, code|errorCode, msg|message, one warning or next
- * action that is no array; an object is looked for at `result.result` and `result` if it is a
- * JSON-RPC reply; what is no object becomes own member `result`. Spans point into value's text or
- * the arena. 0, -ENOMEM. */
+ * action that is no array. Without ok|success it has succeeded, unless its code is a failure's; an
+ * `ok` that is no boolean is no success (INVALID_RESULT if it names no code). An object is looked
+ * for at `result.result` and `result` if it is a JSON-RPC reply; what is no object becomes own
+ * member `result`. Spans point into value's text or the arena. 0, -ENOMEM. */
 int envelope_read(JsonValue value, Arena *arena, Envelope *ret);
 
 /* From what a provider answered, be it an error; own members of structured content, else the text

@@ -38,6 +38,8 @@ static const CodeRow code_rows[ENVELOPE_N_CODES] = {
     [ENVELOPE_RATE_LIMITED] = {SPAN_INIT("RATE_LIMITED"), "Too many commands in a short time",
                                true},
     [ENVELOPE_TOO_LARGE] = {SPAN_INIT("TOO_LARGE"), "The result is too large to be sent", false},
+    [ENVELOPE_INVALID_RESULT] = {SPAN_INIT("INVALID_RESULT"),
+                                 "The answer's member ok is neither true nor false", false},
     [ENVELOPE_INTERRUPTED] = {SPAN_INIT("INTERRUPTED"),
                               "The hub ended while the command ran: it may have run", false},
     [ENVELOPE_INPUT_REQUIRED] = {SPAN_INIT("INPUT_REQUIRED"),

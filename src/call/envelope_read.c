@@ -99,31 +99,64 @@ static int read_text(JsonValue first, JsonValue second, Arena *arena, Span *ret)
     return r != 0 ? err_fold(r) : 0;
 }
 
-static bool read_ok(const ReadParts *parts)
+/* A name as codes are spelt, and no data that is called `code` by chance ("EUR", a piece of
+ * source): one of ours, or capitals with an underscore. */
+static bool is_code_name(Span name)
 {
-    bool flag;
+    EnvelopeCode code;
+    bool has_underscore = false;
 
-    if (parts->members[ENVELOPE_MEMBER_OK].node != NULL &&
-        json_bool(parts->members[ENVELOPE_MEMBER_OK], &flag)) {
-        return flag;
+    if (envelope_code_parse(name, &code)) {
+        return true;
     }
-    return parts->success.node == NULL || !json_bool(parts->success, &flag) || flag;
+    for (size_t i = 0; i < name.n; i++) {
+        char c = name.p[i];
+
+        if (!(c >= 'A' && c <= 'Z') && (i == 0 || (c != '_' && !(c >= '0' && c <= '9')))) {
+            return false;
+        }
+        has_underscore = has_underscore || c == '_';
+    }
+    return has_underscore;
 }
 
+/* Says success, or says nothing against it. *ret_is_clear false: `ok` is there, and neither true
+ * nor false, which is no success that anybody could rely on. */
+static bool read_ok(const ReadParts *parts, Span code, bool *ret_is_clear)
+{
+    JsonValue ok = parts->members[ENVELOPE_MEMBER_OK];
+    bool flag;
+
+    *ret_is_clear = ok.node == NULL || json_bool(ok, &flag);
+    if (ok.node != NULL) {
+        return *ret_is_clear && flag;
+    }
+    if (parts->success.node != NULL && json_bool(parts->success, &flag)) {
+        return flag;
+    }
+    return span_equals(code, SPAN("OK")) || !is_code_name(code);
+}
+
+/* `code` and with it `ok`: each may say what the other leaves open. */
 static int read_code(const ReadParts *parts, Arena *arena, Envelope *ret)
 {
     JsonValue code = parts->members[ENVELOPE_MEMBER_CODE];
+    bool is_clear;
     int r = read_text(code, parts->error_code, arena, &ret->code);
 
     if (r != 0) {
         return err_pass(r);
     }
+    ret->is_ok = read_ok(parts, ret->code, &is_clear);
     if (!ret->is_ok && ret->code.n == 0 && is_kind(code, JSON_NUMBER)) {
         ret->code = json_span(code); /* a number of its own is better than no name */
     }
     /* Who branches on the code must not take a failure for a success. */
     if (!ret->is_ok && span_equals(ret->code, SPAN("OK"))) {
         ret->code = SPAN_NULL;
+    }
+    if (!is_clear && ret->code.n == 0) {
+        ret->code = span_from_str(envelope_code_name(ENVELOPE_INVALID_RESULT));
     }
     return 0;
 }
@@ -170,7 +203,6 @@ static int read_object(JsonValue object, Arena *arena, Envelope *ret)
     int r;
 
     read_sort(object, &parts);
-    ret->is_ok = read_ok(&parts);
     ret->is_standard = parts.members[ENVELOPE_MEMBER_OK].node != NULL &&
                        is_kind(parts.members[ENVELOPE_MEMBER_CODE], JSON_STRING);
     r = read_members(&parts, arena, ret);

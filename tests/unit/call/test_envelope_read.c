@@ -16,8 +16,25 @@ static void ok_is_read_from_ok_then_success_then_true(void **state)
         {"{\"ok\":true,\"success\":false}", true},
         {"{\"ok\":false,\"success\":true}", false},
         {"{\"ok\":\"no\",\"success\":false}", false},
-        {"{\"ok\":0}", true},
         {"{\"success\":\"false\"}", true},
+        /* Nothing but true is success. */
+        {"{\"ok\":0}", false},
+        {"{\"ok\":1}", false},
+        {"{\"ok\":null}", false},
+        {"{\"ok\":\"false\"}", false},
+        {"{\"ok\":\"true\",\"success\":true}", false},
+        /* A code of a failure says so; data that is called so does not. */
+        {"{\"code\":\"UNKNOWN_COMMAND\"}", false},
+        {"{\"code\":\"TIMEOUT\"}", false},
+        {"{\"code\":\"E_THEIR_OWN2\"}", false},
+        {"{\"errorCode\":\"NOT_FOUND\"}", false},
+        {"{\"code\":\"OK\"}", true},
+        {"{\"code\":\"NOT_FOUND\",\"ok\":true}", true},
+        {"{\"code\":\"NOT_FOUND\",\"success\":true}", true},
+        {"{\"code\":\"EUR\"}", true},
+        {"{\"code\":\"2_X\"}", true},
+        {"{\"code\":\"MAX_SIZE = 5;\"}", true},
+        {"{\"code\":7}", true},
     };
     EnvelopeRig rig;
 
@@ -43,6 +60,9 @@ static void code_is_read_from_code_then_error_code(void **state)
         /* Who branches on the code must not take a failure for a success. */
         {"{\"ok\":false,\"code\":\"OK\"}", ""},
         {"{\"ok\":false,\"code\":\"\\u0041\"}", "A"},
+        {"{\"ok\":\"false\"}", "INVALID_RESULT"},
+        {"{\"ok\":null,\"code\":\"OK\"}", "INVALID_RESULT"},
+        {"{\"ok\":0,\"code\":\"NO_DOC\"}", "NO_DOC"},
     };
     EnvelopeRig rig;
 
@@ -280,7 +300,8 @@ static void wrong_members_are_replaced(void **state)
 
     (void)state;
     rig_init(&rig);
-    envelope = rig_read(&rig, "{\"ok\":1,\"code\":[],\"msg\":{},\"timings\":[],\"context\":\"c\"}");
+    envelope =
+        rig_read(&rig, "{\"ok\":true,\"code\":[],\"msg\":{},\"timings\":[],\"context\":\"c\"}");
     assert_string_equal(rig_write(&rig, &envelope),
                         "{\"ok\":true,\"code\":\"OK\",\"msg\":\"OK\"," TAIL);
     rig_deinit(&rig);
