@@ -63,7 +63,7 @@ static void ask_tell(CommandAsk *ask, QueueOp *op)
     } else if (op->verb == QUEUE_CLAIM) {
         command_tell_pending(ask, op);
     } else if (op->verb == QUEUE_PURGE) {
-        command_ask_end(ask, command_write_purged(op->n_changed, &ask->out), 200, NULL);
+        command_ask_end(ask, command_write_purged(op->n_changed, &ask->door->out), 200, NULL);
     } else if (job == NULL) {
         command_ask_refuse_queue(ask, -EIO);
     } else if (ask->request.verb == COMMAND_JOB) {
@@ -208,8 +208,8 @@ static void ask_list_commands(CommandAsk *ask)
     r = json_writer_finish(&w);
     result.structured = bytes_span(&ask->record);
     if (r == 0) {
-        r = ask->request.verb == COMMAND_RPC ? command_write_reply(&shown, &ask->out)
-                                             : command_write_payload(&shown, &ask->out);
+        r = ask->request.verb == COMMAND_RPC ? command_write_reply(&shown, &ask->door->out)
+                                             : command_write_payload(&shown, &ask->door->out);
     }
     command_ask_end(ask, r, 200, NULL);
 }
@@ -323,7 +323,7 @@ static void ask_openrpc(CommandAsk *ask)
     command_ask_end(ask,
                     tools == NULL ? -ENOMEM
                                   : command_write_openrpc(identity->name, identity->version, tools,
-                                                          n_tools, &ask->out),
+                                                          n_tools, &ask->door->out),
                     200, NULL);
 }
 
@@ -349,7 +349,7 @@ static void ask_capabilities(CommandAsk *ask)
     };
     JsonWriter w;
 
-    json_writer_init(&w, &ask->out, JSON_STYLE_COMPACT);
+    json_writer_init(&w, &ask->door->out, JSON_STYLE_COMPACT);
     json_write_object(&w);
     json_write_key(&w, SPAN("ok"));
     json_write_bool(&w, true);

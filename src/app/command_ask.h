@@ -35,6 +35,7 @@ struct CommandDoor {
     CommandAsk *spare;    /* over; their memory is kept for the next ones */
     size_t n_spare;
     CommandThere there; /* what applications fetch */
+    Bytes out;          /* an answer, from its first byte until it is handed over */
     bool is_ending;
 };
 
@@ -48,8 +49,7 @@ struct CommandAsk {
     CommandRoute route;
     CommandRequest request;
     JobsAsk queue;
-    Arena arena; /* the body, and what was read of it */
-    Bytes out;
+    Arena arena;             /* the body, and what was read of it */
     Bytes record;            /* what is written for the queue, or for the answer's nextActions */
     char id[QUEUE_ID_BYTES]; /* of the job that it is about; "": none, or not known yet */
     char woken_for[QUEUE_ID_BYTES]; /* PENDING: the job that is left to it; "": none */
@@ -67,7 +67,7 @@ struct CommandAsk {
 
 CommandAsk *command_ask_free(CommandAsk *ask);
 
-/* With what is in out. extra: one more field, or NULL. */
+/* With what is in the door's out. extra: one more field, or NULL. */
 void command_ask_respond(CommandAsk *ask, unsigned status, const Http1Field *extra);
 void command_ask_nothing(CommandAsk *ask, unsigned status, const Http1Field *extra);
 void command_ask_refuse(CommandAsk *ask, unsigned status, const char *code, Span message,

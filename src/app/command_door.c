@@ -23,7 +23,6 @@
 static void ask_destroy(CommandAsk *ask)
 {
     queue_op_deinit(&ask->queue.op);
-    bytes_deinit(&ask->out);
     bytes_deinit(&ask->record);
     arena_deinit(&ask->arena);
     mem_free(ask);
@@ -81,7 +80,6 @@ CommandAsk *command_ask_free(CommandAsk *ask)
     }
     arena_reset(&ask->arena, COMMAND_SPARE_BYTES);
     arena_reset(&ask->queue.op.arena, COMMAND_SPARE_BYTES);
-    bytes_clear_keep(&ask->out, COMMAND_SPARE_BYTES);
     bytes_clear_keep(&ask->record, COMMAND_SPARE_BYTES);
     ask->next = door->spare;
     door->spare = ask;
@@ -95,7 +93,6 @@ static CommandAsk *ask_take(CommandDoor *door)
     CommandAsk *ask = door->spare;
     Arena arena;
     Arena op_arena;
-    Bytes out;
     Bytes record;
 
     if (ask == NULL) {
@@ -103,7 +100,6 @@ static CommandAsk *ask_take(CommandDoor *door)
         if (ask != NULL) {
             queue_op_init(&ask->queue.op);
             arena_init(&ask->arena, COMMAND_ARENA_BYTES);
-            bytes_init(&ask->out, COMMAND_ANSWER_BYTES);
             bytes_init(&ask->record, COMMAND_ANSWER_BYTES);
         }
         return ask;
@@ -112,12 +108,10 @@ static CommandAsk *ask_take(CommandDoor *door)
     door->n_spare--;
     arena = ask->arena;
     op_arena = ask->queue.op.arena;
-    out = ask->out;
     record = ask->record;
     *ask = (CommandAsk){.queue.op.verb = QUEUE_N_VERBS};
     ask->arena = arena;
     ask->queue.op.arena = op_arena;
-    ask->out = out;
     ask->record = record;
     return ask;
 }
@@ -144,6 +138,7 @@ static CommandAsk *command_ask_new(CommandDoor *door, IoHttpExchange *x)
 
 void command_ask_respond(CommandAsk *ask, unsigned status, const Http1Field *extra)
 {
+    CommandDoor *door = ask->door;
     Http1Field fields[3] = {{SPAN("Content-Type"), SPAN("application/json")},
                             {SPAN("Cache-Control"), SPAN("no-store")}};
     size_t n = 2;
@@ -153,8 +148,9 @@ void command_ask_respond(CommandAsk *ask, unsigned status, const Http1Field *ext
     }
     if (ask->x != NULL) {
         io_http_set_data(ask->x, NULL);
-        (void)http_door_respond(ask->x, status, fields, n, bytes_span(&ask->out));
+        (void)http_door_respond(ask->x, status, fields, n, bytes_span(&door->out));
     }
+    bytes_clear_keep(&door->out, LIMIT_KEEP_BYTES);
     (void)command_ask_free(ask);
 }
 
@@ -172,10 +168,10 @@ void command_ask_refuse(CommandAsk *ask, unsigned status, const char *code, Span
 {
     bool as_rpc = ask->route.verb == COMMAND_RPC;
 
-    bytes_clear(&ask->out);
+    bytes_clear(&ask->door->out);
     if (command_write_refusal(code, message, ask->request.method, ask->request.rpc_id,
-                              bytes_span(&ask->record), as_rpc, &ask->out) != 0) {
-        bytes_clear(&ask->out);
+                              bytes_span(&ask->record), as_rpc, &ask->door->out) != 0) {
+        bytes_clear(&ask->door->out);
     }
     command_ask_respond(ask, status, extra);
 }
@@ -421,6 +417,7 @@ int command_door_new(CommandDoor **ret, const CommandDoorConfig *config)
         .due_ms = INT64_MAX,
     };
     command_there_init(&door->there);
+    bytes_init(&door->out, COMMAND_ANSWER_BYTES);
     r = io_timer_new(&door->timer, door->loop, true, door_on_timer, door);
     if (r != 0) {
         mem_free(door);
@@ -439,6 +436,7 @@ void command_door_end(CommandDoor *door)
         door->spare = ask->next;
         ask_destroy(ask);
     }
+    bytes_deinit(&door->out);
     mem_free(door);
 }
 

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "app/command_job.h"
 #include "base/error.h"
@@ -11,8 +12,12 @@
 
 void command_ask_name(CommandAsk *ask, Span id)
 {
-    (void)snprintf(ask->id, sizeof(ask->id), "%.*s",
-                   (int)(id.n < sizeof(ask->id) ? id.n : sizeof(ask->id) - 1), id.p);
+    size_t n = id.n < sizeof(ask->id) ? id.n : sizeof(ask->id) - 1;
+
+    if (n > 0) {
+        memcpy(ask->id, id.p, n);
+    }
+    ask->id[n] = '\0';
     command_ask_watch(ask);
 }
 
@@ -80,7 +85,7 @@ void command_tell_job(CommandAsk *ask, const QueueJob *job)
         return;
     }
     shown = ask_job(ask, job);
-    command_ask_end(ask, command_write_job(&shown, true, &ask->out), 200, &field);
+    command_ask_end(ask, command_write_job(&shown, true, &ask->door->out), 200, &field);
 }
 
 void command_tell_result(CommandAsk *ask, const QueueJob *job)
@@ -96,7 +101,7 @@ void command_tell_result(CommandAsk *ask, const QueueJob *job)
         return;
     }
     shown = ask_job(ask, job);
-    command_ask_end(ask, command_write_payload(&shown, &ask->out), 200, NULL);
+    command_ask_end(ask, command_write_payload(&shown, &ask->door->out), 200, NULL);
 }
 
 /* On disk; the answer at once, or the whole reply when there is one in time. */
@@ -105,24 +110,24 @@ void command_tell_enqueued(CommandAsk *ask, const QueueJob *job, bool is_known)
     CommandJob shown = ask_job(ask, job);
     bool is_rpc = ask->request.verb == COMMAND_RPC;
 
-    command_ask_name(ask, shown.id);
     if (is_rpc) {
         /* The job may have been asked for before, by another name: each asker gets its own back. */
         shown.rpc_id = ask->request.rpc_id;
     }
     if (job_is_over(job->state) && ask->request.wait_ms > 0) {
         command_ask_end(ask,
-                        is_rpc ? command_write_reply(&shown, &ask->out)
-                               : command_write_job(&shown, true, &ask->out),
+                        is_rpc ? command_write_reply(&shown, &ask->door->out)
+                               : command_write_job(&shown, true, &ask->door->out),
                         200, NULL);
     } else if (ask_has_time(ask, job)) {
+        command_ask_name(ask, shown.id);
         command_ask_wait(ask);
     } else if (is_rpc && ask->request.is_notification) {
         command_ask_nothing(ask, 202, NULL);
     } else if (is_rpc) {
-        command_ask_end(ask, command_write_queued(&shown, &ask->out), 200, NULL);
+        command_ask_end(ask, command_write_queued(&shown, &ask->door->out), 200, NULL);
     } else {
-        command_ask_end(ask, command_write_enqueued(&shown, is_known, &ask->out), 200, NULL);
+        command_ask_end(ask, command_write_enqueued(&shown, is_known, &ask->door->out), 200, NULL);
     }
 }
 
@@ -141,7 +146,7 @@ void command_tell_jobs(CommandAsk *ask, const QueueOp *op)
     command_ask_end(ask,
                     command_write_jobs(jobs, op->n_jobs,
                                        op->n_jobs >= limit ? jobs[op->n_jobs - 1].id : SPAN_NULL,
-                                       &ask->out),
+                                       &ask->door->out),
                     200, NULL);
 }
 
@@ -152,7 +157,8 @@ void command_tell_pending(CommandAsk *ask, const QueueOp *op)
     if (op->n_jobs > 0) {
         shown = ask_job(ask, &op->jobs[0]);
         command_ask_end(
-            ask, command_write_pending(&shown, op->jobs[0].fence, op->claim.lease_ms, &ask->out),
+            ask,
+            command_write_pending(&shown, op->jobs[0].fence, op->claim.lease_ms, &ask->door->out),
             200, NULL);
     } else if (ask_has_time(ask, NULL)) {
         command_ask_wait(ask);
@@ -165,7 +171,7 @@ void command_tell_health(CommandAsk *ask, const QueueCounts *counts)
 {
     JsonWriter w;
 
-    json_writer_init(&w, &ask->out, JSON_STYLE_COMPACT);
+    json_writer_init(&w, &ask->door->out, JSON_STYLE_COMPACT);
     json_write_object(&w);
     json_write_key(&w, SPAN("ok"));
     json_write_bool(&w, true);
@@ -192,5 +198,5 @@ void command_tell_done(CommandAsk *ask, const QueueJob *job, int64_t lease_ms)
 {
     CommandJob shown = ask_job(ask, job);
 
-    command_ask_end(ask, command_write_done(&shown, lease_ms, &ask->out), 200, NULL);
+    command_ask_end(ask, command_write_done(&shown, lease_ms, &ask->door->out), 200, NULL);
 }

@@ -8,7 +8,7 @@
  *
  * Requests are begun one at a time, in the order in which they came, and not while much output is
  * pending. Many small ones that lie in one read are answered by one write. The answers to requests
- * of several connections that can be read in one turn are held, and written one behind the other:
+ * of several connections that are given in one turn are held, and written one behind the other:
  * what a processor needs for the one and for the other does not fit into its first cache together.
  * They leave when there are HTTP_HELD_MAX of them, when a coarse clock has ticked meanwhile, and at
  * the end of the turn.
@@ -230,8 +230,7 @@ static int64_t connection_coarse_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Its answers wait until the end of the turn, at most; so it is marked. */
-static void connection_hold(HttpConnection *c)
+void http_connection_hold(HttpConnection *c)
 {
     IoHttpServer *server = c->server;
     int64_t now_ms = connection_coarse_ms();
@@ -269,7 +268,7 @@ static void connection_on_input(void *context)
     http_connection_handle(c);
     if (!c->is_closed) {
         http_server_mark(c->server, c);
-        connection_hold(c);
+        http_connection_hold(c);
     }
 }
 

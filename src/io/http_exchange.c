@@ -132,6 +132,9 @@ static int exchange_respond(IoHttpExchange *x, unsigned status, const Http1Field
     }
     http_connection_queued(c, n_before);
     http_connection_answered(c);
+    if (!c->is_handling && !c->is_settling) {
+        http_connection_hold(c);
+    }
     return 0;
 }
 

@@ -84,6 +84,7 @@ struct HttpConnection {
     int fd;            /* the stream's */
     bool is_marked;    /* is on the list of the server */
     bool is_settling;  /* what is left to do is being done */
+    bool is_handling;  /* its input is: what it answers meanwhile is seen to behind that */
     bool is_closed;    /* the stream has gone; the memory goes with the mark */
     bool is_broken;    /* an answer failed: to be closed at the end of the turn */
     bool has_user;     /* open was called, so close must be */
@@ -158,6 +159,9 @@ void http_connection_free(HttpConnection *c);
 
 /* The end of a turn in which it was marked. */
 void http_connection_settle(HttpConnection *c);
+
+/* Its answers wait for those of others, until the end of the turn at most. It is marked. */
+void http_connection_hold(HttpConnection *c);
 
 /* What the held ones have to say is written. */
 void http_server_let_go(IoHttpServer *server);

@@ -243,6 +243,7 @@ void http_connection_handle(HttpConnection *c)
     int r = 0;
 
     c->has_waiting = false;
+    c->is_handling = true;
     while (r == 0 && connection_may_step(c)) {
         r = http1_reader_next(&c->reader, &event);
         if (r == 0) {
@@ -258,6 +259,7 @@ void http_connection_handle(HttpConnection *c)
     } else if (r < 0) {
         http_connection_close(c);
     }
+    c->is_handling = false;
     if (!c->is_closed) {
         inq_return_storage(&c->reader.in, &c->server->store);
     }

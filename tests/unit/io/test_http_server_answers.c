@@ -252,6 +252,39 @@ static void the_owner_hears_when_the_peer_has_taken_enough(void **state)
     web_hang_up(&client);
 }
 
+/* More of them in one turn than wait for each other. */
+static void answers_that_come_later_are_all_written(void **state)
+{
+    enum {
+        N = 70
+    };
+    Web *web = *state;
+    WebClient clients[N];
+
+    web_listen(web, "127.0.0.1:0");
+    for (int i = 0; i < N; i++) {
+        web_connect(web, &clients[i]);
+    }
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < N; i++) {
+            web_say(&clients[i], GET("/later"));
+        }
+        web_wait_count(web, &web->n_held, N);
+        web->n_held = 0;
+        for (int i = 0; i < N; i++) {
+            assert_int_equal(io_http_respond(web->held[i], 200, NULL, 0, SPAN("late")), 0);
+        }
+        for (int i = 0; i < N; i++) {
+            web_wait_text(&clients[i], "late");
+            assert_int_equal(web_times(&clients[i], "HTTP/1.1 200 OK"), 1);
+            web_clear(&clients[i]);
+        }
+    }
+    for (int i = 0; i < N; i++) {
+        web_hang_up(&clients[i]);
+    }
+}
+
 static void an_answer_may_have_many_fields(void **state)
 {
     Web *web = *state;
@@ -290,6 +323,7 @@ int main(void)
         TEST(leave_to_send_a_body_is_given_only_if_it_is_asked_and_needed),
         TEST(a_large_answer_arrives_whole),
         TEST(the_owner_hears_when_the_peer_has_taken_enough),
+        TEST(answers_that_come_later_are_all_written),
         TEST(an_answer_may_have_many_fields),
     };
 
