@@ -38,10 +38,16 @@ static const char *const store_texts[STORE_N_SQL] = {
     [STORE_SQL_READY_METHOD] = "SELECT id, priority, ready FROM job INDEXED BY job_method"
                                " WHERE ready IS NOT NULL AND pool = ?1 AND method = ?2"
                                " ORDER BY priority, ready LIMIT ?3",
+    [STORE_SQL_NAME_METHODS] = "UPDATE OR FAIL job NOT INDEXED SET method ="
+                               " (SELECT s.method FROM spec s WHERE s.id = job.id)"
+                               " WHERE id > ?1 AND id <= ?2 AND ready IS NOT NULL"
+                               " AND method IS NULL AND pool <> ''",
     [STORE_SQL_SPEC] = "SELECT " SPEC ", s.params FROM spec s WHERE s.id = ?1",
     [STORE_SQL_ROW] = "SELECT " ROW " FROM job j WHERE j.id = ?1",
     [STORE_SQL_SET_ROW] = "UPDATE job SET state = ?2, due_us = ?3, flags = ?4, finished_us = ?5,"
-                          " keep_us = ?6, rest = ?7, ready = ?8 WHERE id = ?1",
+                          " keep_us = ?6, rest = ?7, ready = ?8, method = CASE WHEN ?8 IS NOT NULL"
+                          " AND method IS NULL AND pool <> '' THEN (SELECT s.method FROM spec s"
+                          " WHERE s.id = ?1) ELSE method END WHERE id = ?1",
     /* What a claim changes, and an end of what is claimed: other indices are left alone. The rows
      * are there; an UPDATE would collect the set in a table of its own first. */
     [STORE_SQL_CLAIM_ROW] = "INSERT INTO job(id, state, due_us, flags, rest, worker)"
@@ -356,6 +362,7 @@ void store_rollback(Store *store)
         }
     }
     store->is_begun = false;
+    store->has_methods = false;
     store->tally = store->saved;
     store_cache_clear(store);
     store_ready_clear(store);

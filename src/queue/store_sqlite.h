@@ -75,6 +75,7 @@ typedef enum StoreSql {
     STORE_SQL_FIND_KEY,
     STORE_SQL_READY,
     STORE_SQL_READY_METHOD,
+    STORE_SQL_NAME_METHODS,
     STORE_SQL_SPEC,
     STORE_SQL_ROW,
     STORE_SQL_SET_ROW,
@@ -214,7 +215,9 @@ struct Store {
     uint8_t random[4096]; /* not yet used for secrets */
     size_t n_random;
     StoreReady ready;
-    bool has_puts; /* some of them are not empty */
+    bool names_methods; /* new jobs that are fetched have their method in its index at once, */
+    bool has_methods;   /* and those before them by now */
+    bool has_puts;      /* some of them are not empty */
     StorePuts puts[STORE_N_PUTS];
     StoreRow cache[STORE_CACHE_ROWS]; /* id 0: none */
     StoreSpec specs[STORE_CACHE_SPECS];

@@ -43,6 +43,8 @@ const char *const store_migrations[] = {
     "CREATE TABLE ask(id INTEGER PRIMARY KEY, asks TEXT, inputs TEXT);",
     /* 2: the lists of an owner. */
     "CREATE INDEX spec_owner ON spec(owner, id) WHERE owner <> '';",
+    /* 3: job.method of what waits may be NULL, which claims by method before it would not find. */
+    "",
 };
 const int store_n_migrations = TW_ARRAY_SIZE(store_migrations);
 

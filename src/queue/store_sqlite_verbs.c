@@ -116,8 +116,8 @@ static int verbs_add_job(Store *store, const QueueSpec *spec, const StoreRow *ro
     store_put_number(put, 3, row->priority);
     store_put_rest(put, 4, row, STORE_REST_PAD_NEW);
     store_put_name(put, 5, spec->pool);
-    /* Only what others fetch is looked for by its method. */
-    store_put_text(put, 6, spec->pool.n > 0 ? spec->method : SPAN_NULL);
+    /* Only what others fetch is looked for by its method, if anybody does (claim_name_methods). */
+    store_put_text(put, 6, store->names_methods && spec->pool.n > 0 ? spec->method : SPAN_NULL);
     if (row->due_us == 0) {
         store_put_number(put, 7, row->seq);
     } else {
