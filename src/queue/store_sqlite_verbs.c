@@ -346,7 +346,8 @@ int store_beat(Store *store, QueueOp *op)
     row.beat_us = store->now.stamp_us;
     /* Who has it for this process has no lease to prolong. */
     if ((row.flags & STORE_FLAG_LEASED) != 0) {
-        store_row_times(store, &row, op->lease_ms > 0 ? op->lease_ms : row.span_ms);
+        op->lease_ms = op->lease_ms > 0 ? op->lease_ms : row.span_ms;
+        store_row_times(store, &row, op->lease_ms);
     }
     r = store_row_set(store, &row, was, row.flags);
     store_job_numbers(&row, &op->jobs[0]);

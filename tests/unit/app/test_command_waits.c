@@ -420,16 +420,13 @@ static void a_heartbeat_does_not_shorten_the_lease(void **state)
     char id[QUEUE_ID_BYTES];
     char lease[QUEUE_ID_BYTES + 32];
     char body[QUEUE_ID_BYTES + 96];
-    const char *said;
 
     place_enqueue(place, "m.a", id);
     fetch(place, "GET /pending_request?leaseMs=700000", lease, sizeof(lease));
     (void)snprintf(body, sizeof(body), "{\"id\":\"%s\"}", lease);
     client_ask(&client, place, "POST /heartbeat", body);
     client_has(&client, "\"state\":\"RUNNING\"");
-    /* It may be silent about what it has not been told. */
-    said = strstr(client.got, "\"leaseMs\"");
-    assert_true(said == NULL || strstr(said, "\"leaseMs\":700000}") == said);
+    client_has(&client, "\"leaseMs\":700000}");
     client_deinit(&client);
     (void)snprintf(body, sizeof(body), "{\"id\":\"%s\",\"leaseMs\":800000}", lease);
     client_ask(&client, place, "POST /heartbeat", body);
