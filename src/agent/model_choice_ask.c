@@ -9,6 +9,7 @@
 #include "agent/model_http.h"
 #include "agent/model_input.h"
 #include "agent/model_script.h"
+#include "agent/model_url.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/text.h"
@@ -18,6 +19,9 @@
 
 #define ASK_WORDS_SIZE 700
 
+/* Of an address in them. */
+#define ASK_URL_BYTES ((size_t)400)
+
 static void ask_service(ChoiceModel *model);
 
 /* Gives up on the service that is asked. */
@@ -25,15 +29,21 @@ static void ask_next(ChoiceModel *model, const char *why)
 {
     const ModelService *service = &model->settings.services[model->at];
     char words[ASK_WORDS_SIZE];
+    Bytes shown;
 
     if (service->is_guess) {
         model->at++;
         ask_service(model);
         return;
     }
-    (void)snprintf(words, sizeof(words), "%s at %s: %s", service->dialect->name, service->base_url,
-                   why);
-    model_error_mask(words, span_from_str(service->key != NULL ? service->key : ""));
+    bytes_init(&shown, ASK_URL_BYTES);
+    if (model_url_show(&shown, service->base_url) != 0) {
+        bytes_clear(&shown); /* too long, or no memory: it is not told then */
+    }
+    (void)snprintf(words, sizeof(words), "%s at %.*s: %s", service->dialect->name, (int)shown.n,
+                   shown.n > 0 ? shown.data : "", why);
+    bytes_deinit(&shown);
+    model_url_mask(words, service);
     model->is_choosing = false;
     choice_fail_waiting(model, words);
 }
@@ -122,8 +132,8 @@ static int ask_start_list(ChoiceModel *model, const ModelService *service, Diag 
 
     bytes_init(&url, (size_t)64 * 1024);
     if (r == 0) {
-        r = bytes_append_format(&url, "%s%s/models%c", service->base_url,
-                                service->dialect == &model_anthropic ? "/v1" : "", '\0');
+        r = model_url_join(&url, service->base_url,
+                           service->dialect == &model_anthropic ? "/v1/models" : "/models");
     }
     if (r == 0 && model->fetcher == NULL) {
         r = io_fetcher_new(&model->fetcher, model->config.loop, reterr_diag);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agent/model_http_impl.h"
+#include "agent/model_url.h"
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/error.h"
@@ -125,16 +126,19 @@ static int http_set_texts(HttpModel *model, const ModelService *service)
 
     model->service = *service;
     bytes_init(&text, HTTP_TEXTS_BYTES / 4);
-    r = bytes_append_format(&text, "%s%s%c", service->base_url, service->dialect->path, '\0');
+    r = model_url_join(&text, service->base_url, service->dialect->path);
     if (r == 0) {
         r = copy_text(model, text.data, &model->url);
     }
     bytes_clear(&text);
     if (r == 0) {
-        r = bytes_append_format(&text, "%s:%s%s%s%c", service->dialect->name, service->model,
-                                service->is_first_party ? "" : " at ",
-                                service->is_first_party ? "" : service->base_url, '\0');
+        r = bytes_append_format(&text, "%s:%s%s", service->dialect->name, service->model,
+                                service->is_first_party ? "" : " at ");
     }
+    if (r == 0 && !service->is_first_party) {
+        r = model_url_show(&text, service->base_url);
+    }
+    r = r != 0 ? r : bytes_append_byte(&text, '\0');
     if (r == 0) {
         r = copy_text(model, text.data, &model->name);
     }

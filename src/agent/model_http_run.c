@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "agent/model_error.h"
+#include "agent/model_url.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/limits.h"
@@ -98,7 +99,6 @@ static int64_t run_wait_ms(const HttpRun *run, bool is_transient)
 /* text may be the stream's, which goes. */
 static void run_fail(HttpRun *run, bool is_transient, const char *text)
 {
-    const char *key = run->model->service.key;
     int64_t wait_ms = run_wait_ms(run, is_transient);
     ModelEvent event = {.kind = wait_ms >= 0 ? MODEL_RETRY : MODEL_FAILED, .retry_ms = wait_ms};
     char attempts[40] = "";
@@ -113,7 +113,7 @@ static void run_fail(HttpRun *run, bool is_transient, const char *text)
                        run->retry_after_ms / 1000);
     }
     (void)snprintf(words, sizeof(words), "%s: %s%s%s", run->model->name, text, asks, attempts);
-    model_error_mask(words, span_from_str(key != NULL ? key : ""));
+    model_url_mask(words, &run->model->service);
     run_drop_answer(run);
     event.text = span_from_str(words);
     logsink_write(run->model->log, wait_ms >= 0 ? LOGSINK_LEVEL_INFO : LOGSINK_LEVEL_DEBUG, "model",

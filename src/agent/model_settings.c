@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent/model_input.h"
+#include "agent/model_url.h"
 #include "base/compiler.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -59,12 +60,15 @@ static int copy_text(const Settings *s, const char *text, const char **ret)
     return copy.p == NULL ? err_raise(-ENOMEM) : 0;
 }
 
-/* Without the slash at its end; Anthropic's also without the version, which some write. */
+/* Without the slash at the end of its path; Anthropic's also without the version, which some write.
+ */
 static int copy_url(const Settings *s, const char *url, const ModelDialect *dialect,
                     const char **ret)
 {
-    Span text = text_trim(span_from_str(url));
-    Span copy;
+    Span whole = text_trim(span_from_str(url));
+    Span text = span_make(whole.p, model_url_path_end(whole));
+    Span rest = span_make(whole.p + text.n, whole.n - text.n);
+    char *copy;
 
     while (span_ends_with(text, SPAN("/"))) {
         text.n--;
@@ -72,9 +76,15 @@ static int copy_url(const Settings *s, const char *url, const ModelDialect *dial
     if (dialect == &model_anthropic && span_ends_with(text, SPAN("/v1"))) {
         text.n -= 3;
     }
-    copy = arena_copy(s->arena, text);
-    *ret = copy.p;
-    return copy.p == NULL ? err_raise(-ENOMEM) : 0;
+    copy = arena_alloc(s->arena, text.n + rest.n + 1);
+    if (copy == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    memcpy(copy, text.p, text.n);
+    memcpy(copy + text.n, rest.p, rest.n);
+    copy[text.n + rest.n] = '\0';
+    *ret = copy;
+    return 0;
 }
 
 static int add_service(Settings *s, const ServiceWords *words, const char *model)

@@ -9,11 +9,12 @@
 /* A service that may be asked. Texts are in the arena, NUL-terminated. */
 typedef struct ModelService {
     const ModelDialect *dialect;
-    const char *base_url; /* without a slash at its end */
-    const char *key;      /* NULL: none */
-    const char *model;    /* NULL: the first of its list */
-    bool is_first_party;  /* the dialect's own */
-    bool is_guess;        /* nobody has named it: taken only if it answers */
+    const char
+        *base_url;     /* without a slash at its path's end; may hold secrets (agent/model_url.h) */
+    const char *key;   /* NULL: none */
+    const char *model; /* NULL: the first of its list */
+    bool is_first_party; /* the dialect's own */
+    bool is_guess;       /* nobody has named it: taken only if it answers */
 } ModelService;
 
 #define MODEL_SERVICES_MAX 2

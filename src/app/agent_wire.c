@@ -1,13 +1,16 @@
 #include "app/agent_wire.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "app/audit_line.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/text.h"
 #include "frame/ndjson.h"
+#include "io/environment.h"
 #include "io/stream.h"
 #include "json/json.h"
 
@@ -51,6 +54,75 @@ static int wire_mask(Bytes *out, JsonValue root)
     return r != 0 ? r : bytes_append_format(out, "%s}", before[0] == '{' ? "{" : "");
 }
 
+#define WIRE_KEY_NAME "_API_KEY"
+
+/* What is shorter stands in every other word. */
+#define WIRE_KEY_MIN_BYTES 8
+
+/* The value of NAME=value if the name is one of a key; else it is empty. */
+static Span wire_key(const char *entry)
+{
+    size_t n = strcspn(entry, "=");
+
+    return entry[n] == '=' && span_ends_with(span_make(entry, n), SPAN(WIRE_KEY_NAME))
+               ? span_from_str(entry + n + 1)
+               : SPAN_NULL;
+}
+
+/* How many bytes at the beginning of s, of a string of JSON, say that character: it may be escaped.
+ * 0: they say another. */
+static size_t wire_character(Span s, char c)
+{
+    char code[7];
+
+    if (s.n >= 2 && s.p[0] == '\\' && s.p[1] == 'u') {
+        (void)snprintf(code, sizeof(code), "\\u%04x", (unsigned)(unsigned char)c);
+        return s.n >= 6 && text_equals_nocase(span_make(s.p, 6), span_from_str(code)) ? 6 : 0;
+    }
+    if (s.n >= 2 && s.p[0] == '\\') {
+        return s.p[1] == c ? 2 : 0;
+    }
+    return s.n > 0 && s.p[0] == c ? 1 : 0;
+}
+
+/* How many bytes at the beginning of s are the key, however it is written; 0: they are not. */
+static size_t wire_match(Span s, Span key)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i < key.n; i++) {
+        size_t n = wire_character(span_make(s.p + at, s.n - at), key.p[i]);
+
+        if (n == 0) {
+            return 0;
+        }
+        at += n;
+    }
+    return at;
+}
+
+/* The agent's own keys, wherever they stand. */
+static void wire_mask_key(Bytes *out, Span key)
+{
+    size_t to = 0;
+
+    if (key.n < WIRE_KEY_MIN_BYTES) {
+        return;
+    }
+    for (size_t from = 0; from < out->n;) {
+        size_t n = wire_match(span_make(out->data + from, out->n - from), key);
+
+        if (n > 0) {
+            memcpy(out->data + to, "***", 3);
+            to += 3;
+            from += n;
+        } else {
+            out->data[to++] = out->data[from++];
+        }
+    }
+    out->n = to;
+}
+
 /* Long lines are cut, between characters. */
 static void wire_cut(Bytes *out)
 {
@@ -66,7 +138,7 @@ static void wire_cut(Bytes *out)
     (void)bytes_append_span(out, SPAN(LOGSINK_CUT_MARK));
 }
 
-int agent_wire_trace_line(Bytes *out, const char *mark, Span line)
+int agent_wire_trace_line(Bytes *out, const char *mark, Span line, const char *const *environment)
 {
     Arena arena;
     JsonDoc doc;
@@ -81,6 +153,9 @@ int agent_wire_trace_line(Bytes *out, const char *mark, Span line)
         r = bytes_append_format(out, "(%zu bytes that are no message)", line.n);
     }
     arena_deinit(&arena);
+    for (const char *const *entry = environment; r == 0 && *entry != NULL; entry++) {
+        wire_mask_key(out, wire_key(*entry));
+    }
     if (r == 0) {
         wire_cut(out);
         r = bytes_append_byte(out, '\n');
@@ -94,7 +169,7 @@ static void wire_trace(AgentWire *wire, const char *mark, Span line)
         return;
     }
     bytes_clear_keep(&wire->trace, LIMIT_KEEP_BYTES);
-    if (agent_wire_trace_line(&wire->trace, mark, line) == 0) {
+    if (agent_wire_trace_line(&wire->trace, mark, line, io_environment()) == 0) {
         logsink_stderr_write(NULL, wire->trace.data, wire->trace.n);
     }
 }

@@ -45,5 +45,6 @@ void agent_wire_abort(AgentWire *wire);
 /* Bytes that the shell has not taken. */
 size_t agent_wire_pending(const AgentWire *wire);
 
-/* Shows a line of the trace, as --trace-protocol does: "[SEND] {…}". For tests: into out. */
-int agent_wire_trace_line(Bytes *out, const char *mark, Span line);
+/* Shows a line of the trace, as --trace-protocol does: "[SEND] {…}", without the values of those
+ * variables of environment (NULL-terminated) that are keys of services. For tests: into out. */
+int agent_wire_trace_line(Bytes *out, const char *mark, Span line, const char *const *environment);

@@ -361,8 +361,9 @@ int io_fetch_start(IoFetch **ret, IoFetcher *fetcher, const IoFetchRequest *requ
 
     if (!span_starts_with(span_from_str(request->url), SPAN("http://")) &&
         !span_starts_with(span_from_str(request->url), SPAN("https://"))) {
-        return diag_set(reterr_diag, IO_FETCH_E_REQUEST, "'%s' is no http or https address",
-                        request->url);
+        /* It is not shown: passwords and keys may stand in it. */
+        return diag_set(reterr_diag, IO_FETCH_E_REQUEST,
+                        "the address begins neither with http:// nor with https://");
     }
     fetch = mem_alloc_array(1, sizeof(*fetch));
     if (fetch == NULL) {

@@ -68,7 +68,7 @@ for (const [name, dialect] of Object.entries(DIALECTS)) {
 
     await check('the same id in two conversations is told apart', async () => {
         const talks = [fresh(), fresh()];
-        const ids = talks.map((talk) => shell.send({ kind: 'user_message', message: 'bare call sleep {"ms":300}', ...talk }));
+        const ids = talks.map((talk) => shell.send({ kind: 'user_message', message: 'same call sleep {"ms":300}', ...talk }));
         const uses = await Promise.all(ids.map((id) => shell.first(id, 'tool_use')));
         assert.notEqual(uses[0].data.toolId, uses[1].data.toolId);
         for (const id of ids) {
@@ -208,6 +208,24 @@ await checks.check('OPENAI_BASE_URL alone is enough', async () => {
     const [status] = await shell.ask({ kind: 'get_status' });
     assert.match(status.data.model, /openai:fake-1/);
     await shell.close();
+});
+
+await checks.check('secrets of the address are sent, and never shown', async () => {
+    const secrets = ['pass-w0rd', 'query-k3y'];
+    const at = `me:${secrets[0]}@127.0.0.1:${port}/v1`;
+    for (const [url, said] of [[`http://${at}/?api_key=${secrets[1]}`, /^chosen$/], [`http://${at}/no?k=${secrets[1]}`, /^$/],
+        [`ftp://${at}?k=${secrets[1]}`, /^$/]]) {
+        const shell = new Shell(toolwire, work, [...COMMON, '--trace-protocol', '--base-url', url], { OPENAI_API_KEY: KEY });
+        assert.match(text(await shell.say('say chosen', fresh())), said, url);
+        await shell.ask({ kind: 'get_status' });
+        await shell.say(`say ${KEY}`, fresh());
+        await shell.close();
+        for (const secret of secrets) {
+            assert.ok(!JSON.stringify(shell.messages).includes(secret), url);
+            assert.ok(!shell.stderr.includes(secret), shell.stderr);
+        }
+        assert.ok(!shell.stderr.includes(KEY), 'nor the key in the trace');
+    }
 });
 
 service.stdin.end();

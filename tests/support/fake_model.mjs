@@ -4,7 +4,8 @@
 //
 // Prints its port as one line, and ends when stdin does. What it answers is said by the newest message of the user: a
 // word and its arguments, on one line. A message may begin with styles, each a word before the others: `odd` (the stream
-// arrives in pieces of 1 to 7 bytes), `ollama` (calls whole, index 0), `bare` (no ids), `nodone` (no mark of the end).
+// arrives in pieces of 1 to 7 bytes), `ollama` (calls whole, index 0), `bare` (no ids), `same` (in every
+// answer the same ids), `nodone` (no mark of the end).
 //
 //   say TEXT             the text, word by word        call TOOL {json}   calls it; then says "result: …"
 //   tokens N [MS]        t0 t1 …, MS apart             calls TOOL N       calls it N times in one answer
@@ -28,7 +29,7 @@ import { openai } from './fake_model_openai.mjs';
 const { values: options } = parseArgs({
     options: { key: { type: 'string' }, models: { type: 'string', default: 'fake-1' }, port: { type: 'string', default: '0' } },
 });
-const STYLES = ['odd', 'ollama', 'bare', 'nodone'];
+const STYLES = ['odd', 'ollama', 'bare', 'same', 'nodone'];
 /** Attempts of messages that are to fail at first, by their text. */
 const attempts = new Map();
 
@@ -215,15 +216,16 @@ async function answer(dialect, req, res, body) {
 }
 
 function route(req, res, body) {
-    const dialect = req.url === '/v1/messages' ? anthropic : openai;
+    const at = req.url.split('?')[0];
+    const dialect = at === '/v1/messages' ? anthropic : openai;
     if (options.key !== undefined && dialect.key(req.headers) !== options.key && req.headers['x-api-key'] !== options.key) {
         return refuse(res, 401, dialect.error(401, `wrong key: ${dialect.key(req.headers)}`));
     }
-    if (req.method === 'GET' && req.url === '/v1/models') {
+    if (req.method === 'GET' && at === '/v1/models') {
         const data = options.models.split(',').filter(Boolean).map((id) => ({ id, object: 'model' }));
         return refuse(res, 200, JSON.stringify({ object: 'list', data }));
     }
-    if (req.method === 'POST' && (req.url === '/v1/messages' || req.url === '/v1/chat/completions')) {
+    if (req.method === 'POST' && (at === '/v1/messages' || at === '/v1/chat/completions')) {
         return answer(dialect, req, res, body);
     }
     return refuse(res, 404, dialect.error(404, `nothing is at ${req.method} ${req.url}`));

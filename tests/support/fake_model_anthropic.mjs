@@ -69,7 +69,7 @@ function writer(styles) {
         text: (text) => (isText ? '' : open({ type: 'text', text: '' })) + delta({ type: 'text_delta', text }),
         call(n, name, input) {
             const half = Math.ceil(input.length / 2);
-            const id = styles.has('bare') ? {} : { id: `toolu_${Date.now().toString(36)}_${n}` };
+            const id = styles.has('bare') ? {} : styles.has('same') ? { id: `toolu_${n}` } : { id: `toolu_${Date.now().toString(36)}_${n}` };
             const json = (partial_json) => delta({ type: 'input_json_delta', partial_json });
             return open({ type: 'tool_use', ...id, name, input: {} }) + json('') + json(input.slice(0, half)) + json(input.slice(half));
         },

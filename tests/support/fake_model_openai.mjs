@@ -49,7 +49,7 @@ const REASONS = { stop: 'stop', tools: 'tool_calls', length: 'length' };
 
 function writer(styles) {
     let n = 0;
-    const id = () => (styles.has('bare') ? {} : { id: `call_${Date.now().toString(36)}_${n++}` });
+    const id = () => (styles.has('bare') ? {} : styles.has('same') ? { id: `call_${n++}` } : { id: `call_${Date.now().toString(36)}_${n++}` });
     return {
         begin: () => chunk({ role: 'assistant', content: '' }),
         text: (text) => chunk({ content: text }),

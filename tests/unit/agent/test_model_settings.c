@@ -43,6 +43,8 @@ static const Case cases[] = {
      {"OPENAI_API_KEY=k", "ANTHROPIC_API_KEY=a", "ANTHROPIC_MODEL=c"},
      "anthropic(https://api.anthropic.com a c own)"},
     {NULL, NULL, {"OPENAI_BASE_URL=http://h"}, "openai(http://h - -)"},
+    {"openai:m", "http://u:p@h/v1/?k=a/", {NULL}, "openai(http://u:p@h/v1?k=a/ - m)"},
+    {"anthropic:m", "http://h/v1/?k=/v1", {NULL}, "anthropic(http://h?k=/v1 - m)"},
     {NULL, "http://b", {"ANTHROPIC_API_KEY=a"}, "openai(http://b - -)"},
     {NULL,
      NULL,

@@ -624,12 +624,14 @@ static void requests_that_cannot_be_sent_are_refused_in_words(void **state)
                                        {SPAN_INIT("X"), SPAN_INIT("a\0b")}};
     Web *web = *state;
     IoFetcher *fetcher = fetcher_open(web);
-    IoFetchRequest request = {.method = "GET", .url = "ftp://127.0.0.1/", .ops = &getter_ops};
+    IoFetchRequest request = {
+        .method = "GET", .url = "ftp://u:secret@127.0.0.1/", .ops = &getter_ops};
     Diag diag = DIAG_NULL;
     IoFetch *fetch = NULL;
 
     assert_int_equal(io_fetch_start(&fetch, fetcher, &request, &diag), IO_FETCH_E_REQUEST);
-    assert_non_null(strstr(diag.message, "ftp://"));
+    assert_non_null(strstr(diag.message, "http://"));
+    assert_null(strstr(diag.message, "secret"));
     request.url = "http://127.0.0.1/";
     request.n_fields = 1;
     for (size_t i = 0; i < TW_ARRAY_SIZE(bad); i++) {
