@@ -27,7 +27,7 @@ typedef struct IoConfineSpec {
     int write_fd;                    /* an open folder: all beneath it is free */
     const char *const *read_folders; /* NULL-terminated: beneath them files are read and executed;
                                         beside the system's. May be NULL */
-    bool allow_network;              /* sockets may be made and used */
+    bool allow_network;              /* sockets of IPv4 and IPv6 may be made and used, no others */
 } IoConfineSpec;
 
 /* Borrows spec until return. 0, -ENOMEM, another negative errno, IO_CONFINE_E_UNAVAILABLE. Gives

@@ -198,11 +198,21 @@ static void permissions_times_and_owners_outside_stay(void **state)
 /* Tries for a socket; 0: it has one. */
 #define SOCKET_LINE "perl -MSocket -e 'socket(my $s, %s, SOCK_STREAM, 0) or exit 1'"
 
+#ifdef __x86_64__
+#define PRCTL_NUMBER "157"
+#else
+#define PRCTL_NUMBER "167"
+#endif
+
+#define PAIR_LINE(type)                                                                            \
+    "perl -MSocket -e 'socketpair(my $a, my $b, AF_UNIX, " type ", 0) or exit 1'"
+
 static void sockets_are_made_only_where_that_is_allowed(void **state)
 {
     IoConfine *without = make(NULL, false);
     IoConfine *with = make(NULL, true);
-    static const char *const families[] = {"AF_UNIX", "AF_INET"};
+    static const char *const families[] = {"AF_INET", "AF_INET6"};
+    static const char *const others[] = {"AF_UNIX", "16"}; /* netlink */
 
     (void)state;
     for (size_t i = 0; i < TW_ARRAY_SIZE(families); i++) {
@@ -212,8 +222,60 @@ static void sockets_are_made_only_where_that_is_allowed(void **state)
         assert_cannot(without, line);
         assert_can(with, line, "");
     }
+    for (size_t i = 0; i < TW_ARRAY_SIZE(others); i++) {
+        char line[200];
+
+        (void)snprintf(line, sizeof(line), SOCKET_LINE, others[i]);
+        assert_cannot(without, line);
+        assert_cannot(with, line);
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_can(i == 0 ? without : with, PAIR_LINE("SOCK_STREAM"), "");
+        /* An end of these could be connected to whoever listens. */
+        assert_cannot(i == 0 ? without : with, PAIR_LINE("SOCK_DGRAM"));
+    }
     (void)io_confine_free(without);
     (void)io_confine_free(with);
+}
+
+static void there_is_no_way_around_the_filter(void **state)
+{
+    IoConfine *confine = make(NULL, false);
+
+    (void)state;
+    /* io_uring_setup without its arguments: EFAULT where it is allowed, EPERM (1) here. */
+    assert_can(confine, "perl -e 'syscall(425, 1, 0); print $!+0'", "1");
+    (void)io_confine_free(confine);
+}
+
+static void of_roots_powers_only_those_over_files_are_left(void **state)
+{
+    IoConfine *confine = make(NULL, false);
+
+    (void)state;
+    if (geteuid() != 0) {
+        (void)io_confine_free(confine);
+        print_message("skipped: only root has capabilities to lose\n");
+        skip();
+    }
+    /* prctl(PR_CAPBSET_READ): of CAP_FSETID, CAP_KILL, CAP_NET_RAW and CAP_SYS_ADMIN. */
+    assert_can(confine,
+               "perl -e 'print join \" \", map { "
+               "syscall(" PRCTL_NUMBER ", 23, $_, 0, 0, 0) } 4, 5, 13, 21'",
+               "1 0 0 0");
+    (void)io_confine_free(confine);
+}
+
+static void programs_are_read_and_not_written(void **state)
+{
+    IoConfine *confine = make(NULL, false);
+
+    (void)state;
+    assert_can(confine, "test -r /usr/bin/env && echo read", "read\n");
+    assert_cannot(confine, "echo x > /usr/toolwire-must-not-be-there");
+    assert_cannot(confine, "mkdir /usr/toolwire-must-not-be-there");
+    assert_false(scratch_exists("/usr/toolwire-must-not-be-there"));
+    (void)io_confine_free(confine);
 }
 
 static void nothing_leaves_the_group_or_outlives_the_child(void **state)
@@ -293,6 +355,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(permissions_times_and_owners_outside_stay, setup, teardown),
         cmocka_unit_test_setup_teardown(sockets_are_made_only_where_that_is_allowed, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(there_is_no_way_around_the_filter, setup, teardown),
+        cmocka_unit_test_setup_teardown(of_roots_powers_only_those_over_files_are_left, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(programs_are_read_and_not_written, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_leaves_the_group_or_outlives_the_child, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(signals_do_not_reach_those_who_are_free, setup, teardown),
