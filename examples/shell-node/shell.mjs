@@ -26,7 +26,8 @@ function start() {
     agent.on('exit', (status) => {
         for (const take of [...open.values()]) take({ type: 'error', error: `the agent ended (${status})` });
         agent = undefined;
-        if (!leaving) setTimeout(start, wait = Math.min(wait * 2, 30_000));
+        if (!leaving) setTimeout(start, wait);
+        wait = Math.min(wait * 2, 30_000);
     });
     for (const line of unsent.splice(0)) agent.stdin.write(line);
 }
