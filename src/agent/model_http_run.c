@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "agent/model_error.h"
+#include "agent/model_retry.h"
 #include "agent/model_url.h"
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/random.h"
@@ -126,25 +128,22 @@ static void run_fail(HttpRun *run, bool is_transient, const char *text)
 
 /* ---- the answer ---- */
 
-/* Retry-After in seconds (its other form, a date, nobody sends), or the finer one of some. */
+/* Retry-After, or the finer one of some. */
 static int64_t head_retry_after_ms(const IoFetch *fetch)
 {
     Span value;
+    Span date = SPAN_NULL;
     uint64_t n = 0;
 
     if (io_fetch_field(fetch, SPAN("retry-after-ms"), &value) && text_parse_u64(value, &n) == 0 &&
         n < (uint64_t)LIMIT_TIME_MS) {
         return (int64_t)n;
     }
-    if (io_fetch_field(fetch, SPAN("retry-after"), &value)) {
-        const char *dot = memchr(value.p, '.', value.n);
-
-        value.n = dot != NULL ? (size_t)(dot - value.p) : value.n;
-        if (text_parse_u64(value, &n) == 0 && n < (uint64_t)LIMIT_TIME_MS / 1000) {
-            return (int64_t)n * 1000;
-        }
+    if (!io_fetch_field(fetch, SPAN("retry-after"), &value)) {
+        return -1;
     }
-    return -1;
+    (void)io_fetch_field(fetch, SPAN("date"), &date);
+    return model_retry_after_ms(value, date, clock_now_ms());
 }
 
 static void run_on_head(void *context, IoFetch *fetch, unsigned status)

@@ -100,6 +100,7 @@ for (const [name, dialect] of Object.entries(DIALECTS)) {
         const messages = await say('fail 429 99 0');
         assert.equal(types(messages), 'error');
         assert.match(last(messages).error, /429/);
+        assert.match(last(await say(`fail 429 1 x dated ${name}`)).error, /it asks to wait 3600 s/);
     });
 
     await check('a refusal that no trying mends is one error at once', async () => {

@@ -18,6 +18,7 @@
 //                        stream before any token       page               an HTML page
 //   describe             what was asked, as JSON       length             is cut at max_tokens
 //
+// `dated` behind them: fail asks for an hour, as a date.
 // What follows the arguments of fail and flaky tells one such message from another: attempts are counted by the text.
 // Anything else is answered like say.
 import http from 'node:http';
@@ -136,6 +137,10 @@ const answers = {
         if (!fails(asked.text, n)) return answers.say(d, wire, 'ok');
         const fields = { 'Content-Type': 'application/json' };
         if (Number.isFinite(after)) fields['Retry-After'] = String(after);
+        if (rest.includes(' dated')) {
+            fields['Date'] = new Date(1e12).toUTCString();
+            fields['Retry-After'] = new Date(1e12 + 3_600_000).toUTCString();
+        }
         wire.res.writeHead(status, fields);
         wire.res.write(d.error(status, `status ${status} was asked for`));
     },
