@@ -45,6 +45,7 @@ CommandJob command_job(Arena *arena, const QueueJob *job)
         .code = job->code,
         .message = job->message,
         .result = job_result(arena, job),
+        .is_dropped = job->is_dropped,
         .version = job->version,
     };
 }

@@ -101,7 +101,8 @@ void command_tell_result(CommandAsk *ask, const QueueJob *job)
         return;
     }
     shown = ask_job(ask, job);
-    command_ask_end(ask, command_write_payload(&shown, &ask->door->out), 200, NULL);
+    command_ask_end(ask, command_write_payload(&shown, &ask->door->out),
+                    command_is_gone(&shown) ? 410 : 200, NULL);
 }
 
 /* On disk; the answer at once, or the whole reply when there is one in time. */

@@ -165,7 +165,11 @@ static int wait_task(JobsWait *wait, const QueueJob *job, CallTask *ret, CallRes
 {
     *ret = jobs_task(wait->jobs, job);
     if (job_is_over(job->state)) {
-        *ended = jobs_result(job, &wait->arena);
+        *ended = job->state == JOB_SUCCEEDED && job->is_dropped
+                     ? (CallResult){.kind = CALL_RESULT_ERROR,
+                                    .error = CALL_ERROR_DROPPED,
+                                    .message = span_from_str(call_error_text(CALL_ERROR_DROPPED))}
+                     : jobs_result(job, &wait->arena);
         ret->result = ended;
     } else if (job->asks.n > 0) {
         return err_pass(jobs_asks_read(job->asks, &wait->arena, &ret->asks, &ret->n_asks));

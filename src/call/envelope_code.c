@@ -40,6 +40,11 @@ static const CodeRow code_rows[ENVELOPE_N_CODES] = {
     [ENVELOPE_TOO_LARGE] = {SPAN_INIT("TOO_LARGE"), "The result is too large to be sent", false},
     [ENVELOPE_INVALID_RESULT] = {SPAN_INIT("INVALID_RESULT"),
                                  "The answer's member ok is neither true nor false", false},
+    [ENVELOPE_RESULT_DROPPED] =
+        {SPAN_INIT("RESULT_DROPPED"),
+         "The command has ended; its result was dropped to keep all results "
+         "within keep_bytes",
+         false},
     [ENVELOPE_INTERRUPTED] = {SPAN_INIT("INTERRUPTED"),
                               "The hub ended while the command ran: it may have run", false},
     [ENVELOPE_INPUT_REQUIRED] = {SPAN_INIT("INPUT_REQUIRED"),
@@ -67,6 +72,7 @@ static const EnvelopeCode error_codes[CALL_N_ERRORS] = {
     [CALL_ERROR_NEVER_LATER] = ENVELOPE_INVALID_OPERATION,
     [CALL_ERROR_UNKNOWN_TASK] = ENVELOPE_ERROR,
     [CALL_ERROR_TASK_OVER] = ENVELOPE_INVALID_OPERATION,
+    [CALL_ERROR_DROPPED] = ENVELOPE_RESULT_DROPPED,
     [CALL_ERROR_INTERNAL] = ENVELOPE_INTERNAL,
     [CALL_ERROR_RAISED] = ENVELOPE_UNHANDLED_EXCEPTION,
     [CALL_ERROR_OWN] = ENVELOPE_ERROR,

@@ -40,6 +40,7 @@ typedef enum CallError {
     CALL_ERROR_NEVER_LATER, /* the asker wants a task, and the tool does not run as one */
     CALL_ERROR_UNKNOWN_TASK,
     CALL_ERROR_TASK_OVER, /* the task has ended: it cannot be cancelled any more */
+    CALL_ERROR_DROPPED,   /* the task has ended as it says, and its result was not kept */
     CALL_ERROR_INTERNAL,
     CALL_ERROR_RAISED, /* the tool ended in an exception: message, error_type */
     CALL_ERROR_OWN,    /* the provider's own: wire_code, message and data are as it said */

@@ -52,6 +52,7 @@ static const StatusText status_texts[] = {
     {406, "Not Acceptable"},
     {408, "Request Timeout"},
     {409, "Conflict"},
+    {410, "Gone"},
     {411, "Length Required"},
     {413, "Content Too Large"},
     {414, "URI Too Long"},

@@ -82,7 +82,8 @@ typedef struct QueueJob {
     int64_t changed_us;
     Span code; /* "OK", "INTERRUPTED"…; empty until it is over */
     Span message;
-    Span result;      /* JSON (call/record.h), or empty: none, not asked for, or dropped by size */
+    Span result;      /* JSON (call/record.h), or empty: none, not asked for, or dropped */
+    bool is_dropped;  /* there was a result, and it went (keep_bytes); known where bodies are */
     Span asks;        /* JSON object of questions without an answer yet; empty: none */
     Span inputs;      /* JSON object of answers; empty: none */
     uint64_t version; /* grows with each change: an ETag */

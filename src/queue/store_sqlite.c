@@ -70,7 +70,7 @@ static const char *const store_texts[STORE_N_SQL] = {
     [STORE_SQL_ABOUT] =
         "SELECT is_idempotent, max_attempts, timeout_ms, owner FROM spec WHERE id = ?1",
     [STORE_SQL_OUTCOME_SIZE] = "SELECT length(CAST(result AS BLOB)) FROM outcome WHERE id = ?1",
-    [STORE_SQL_DROP_RESULT] = "UPDATE outcome SET result = NULL WHERE id = ?1",
+    [STORE_SQL_DROP_RESULT] = "UPDATE outcome SET result = '' WHERE id = ?1",
     [STORE_SQL_DROP_OUTCOME] = "DELETE FROM outcome WHERE id = ?1",
     [STORE_SQL_DROP_SPEC] = "DELETE FROM spec WHERE id = ?1",
     [STORE_SQL_DROP_JOB] = "DELETE FROM job WHERE id = ?1",

@@ -49,6 +49,16 @@ bool store_job_specs(sqlite3_stmt *sql, int at, Arena *arena, QueueJob *ret)
     return fits;
 }
 
+/* One that was dropped is empty, and not NULL as where there never was one; but for those that
+ * earlier versions dropped: what has succeeded had a result. */
+static bool read_is_dropped(sqlite3_stmt *sql, int at, JobState state, StoreWant want)
+{
+    int type = sqlite3_column_type(sql, at);
+
+    return want == STORE_WANT_BODIES && job_is_over(state) &&
+           (type == SQLITE_NULL ? state == JOB_SUCCEEDED : sqlite3_column_bytes(sql, at) == 0);
+}
+
 int store_job_read(Store *store, Arena *arena, int64_t id, StoreWant want, QueueJob *ret,
                    bool *ret_fits)
 {
@@ -81,6 +91,7 @@ int store_job_read(Store *store, Arena *arena, int64_t id, StoreWant want, Queue
                 store_copy(arena, store_column(sql, at + 5), &ret->result) &&
                 store_copy(arena, store_column(sql, at + 6), &ret->asks) &&
                 store_copy(arena, store_column(sql, at + 7), &ret->inputs);
+    ret->is_dropped = read_is_dropped(sql, at + 5, row.state, want);
     if (want != STORE_WANT_BODIES) {
         ret->params = SPAN_NULL;
     }

@@ -51,6 +51,44 @@ static void answers(const QueueHub *hub, unsigned status, const char *line, cons
     queue_reply_deinit(&reply);
 }
 
+/* ---- what is not kept ---- */
+
+/* The command has run; what it answered is not given out as an empty success. */
+static void a_dropped_result_is_gone(void **state)
+{
+    QueueHub *hub = *state;
+    char line[160];
+    char body[2048];
+    QueueReply reply;
+    char *id;
+
+    queue_hub_kill(hub);
+    queue_hub_start(hub, "{\"tools\":\"tools.json\",\"queue\":{\"keep_bytes\":4096}}");
+    queue_ask(hub, &reply, 200, "POST /enqueue?waitMs=60000",
+              "{\"method\":\"echo\",\"params\":{\"q\":1}}");
+    id = queue_reply_get(&reply, "/jobId");
+    queue_reply_deinit(&reply);
+    (void)snprintf(body, sizeof(body), "{\"method\":\"echo\",\"params\":{\"a\":\"%01500d\"}}", 0);
+    for (int i = 0; i < 4; i++) {
+        answers(hub, 200, "POST /enqueue?waitMs=60000", body, "/state", "SUCCEEDED");
+    }
+    (void)snprintf(line, sizeof(line), "GET /get_result?jobId=%s", id);
+    do {
+        queue_reply_deinit(&reply);
+        assert_true(queue_try(hub->port, &reply, line, "", NULL));
+    } while (reply.status == 200); /* until the queue has looked at it */
+    assert_int_equal(reply.status, 410);
+    queue_reply_has(&reply, "/ok", "false");
+    queue_reply_has(&reply, "/code", "RESULT_DROPPED");
+    queue_reply_deinit(&reply);
+    (void)snprintf(line, sizeof(line), "GET /job/%s", id);
+    queue_ask(hub, &reply, 200, line, NULL);
+    queue_reply_has(&reply, "/state", "SUCCEEDED");
+    queue_reply_has(&reply, "/result/code", "RESULT_DROPPED");
+    queue_reply_deinit(&reply);
+    free(id);
+}
+
 /* ---- asking twice ---- */
 
 #define KEYED(id)                                                                                  \
@@ -297,6 +335,7 @@ static void a_result_comes_while_the_hub_ends(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_dropped_result_is_gone, start, end),
         cmocka_unit_test_setup_teardown(a_repeat_has_the_whole_answer, start, end),
         cmocka_unit_test_setup_teardown(a_repeat_is_known, start, end),
         cmocka_unit_test_setup_teardown(a_repeat_may_be_written_otherwise, start, end),

@@ -27,6 +27,7 @@ static const char *const error_types[CALL_N_ERRORS] = {
     [CALL_ERROR_NEVER_LATER] = "RuntimeError",
     [CALL_ERROR_UNKNOWN_TASK] = "LookupError",
     [CALL_ERROR_TASK_OVER] = "RuntimeError",
+    [CALL_ERROR_DROPPED] = "LookupError",
     [CALL_ERROR_INTERNAL] = "RuntimeError",
     [CALL_ERROR_RAISED] = "RuntimeError", /* unless it says its own */
     [CALL_ERROR_OWN] = "RuntimeError",

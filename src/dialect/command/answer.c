@@ -101,6 +101,12 @@ int command_write_queued(const CommandJob *job, Bytes *out)
 
 /* ---- the payload ---- */
 
+bool command_is_gone(const CommandJob *job)
+{
+    return job->is_dropped && job->result == NULL &&
+           span_equals(span_from_str(job->state), SPAN("SUCCEEDED"));
+}
+
 /* From its enqueueing to its last start, and to its end. */
 static EnvelopeTimes job_times(const CommandJob *job, const Envelope *envelope)
 {
@@ -119,9 +125,15 @@ static EnvelopeTimes job_times(const CommandJob *job, const Envelope *envelope)
     return times;
 }
 
-/* What is said of a job of whose end nothing was recorded but its row. */
+/* What is said of a job of whose end nothing was recorded but its row. Of one that answered, its
+ * row does not say what: a caller must not take it for an empty answer. */
 static void envelope_of_row(const CommandJob *job, Envelope *ret)
 {
+    if (command_is_gone(job)) {
+        *ret = (Envelope){.code = span_from_str(envelope_code_name(ENVELOPE_RESULT_DROPPED)),
+                          .run_us = -1};
+        return;
+    }
     *ret = (Envelope){.is_ok = span_equals(job->code, SPAN("OK")),
                       .code = job->code.n > 0 ? job->code : span_from_str(job->state),
                       .message = job->message,

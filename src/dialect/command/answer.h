@@ -40,6 +40,7 @@ typedef struct CommandJob {
     Span code;
     Span message;
     const CallResult *result; /* how it ended; NULL: has not, or was not kept */
+    bool is_dropped;          /* it had a result, which was not kept */
     int64_t server_pid;       /* of the hub that has it; 0: none was asked */
     unsigned server_port;     /* where that was asked; 0: not at a port */
     uint64_t version;
@@ -52,6 +53,9 @@ int command_write_enqueued(const CommandJob *job, bool is_known, Bytes *out);
 
 /* {"jsonrpc","id","result":{"ok":true,"queued":true,"jobId":…}} */
 int command_write_queued(const CommandJob *job, Bytes *out);
+
+/* It has answered, and nobody can say what any more: its envelope is RESULT_DROPPED. */
+bool command_is_gone(const CommandJob *job);
 
 /* The envelope of a job that is over: its result's, with the times that the queue knows. */
 int command_write_payload(const CommandJob *job, Bytes *out);

@@ -70,7 +70,9 @@ static CallTaskStatus status_of(McpRevision revision, const CallTask *task)
     if (!has_ended(task) || result == NULL) {
         return task->status;
     }
-    if (revision < MCP_FIRST_MODERN) {
+    if (result->kind == CALL_RESULT_ERROR && result->error == CALL_ERROR_DROPPED) {
+        is_good = revision >= MCP_FIRST_MODERN || !task->is_error; /* as before it was dropped */
+    } else if (revision < MCP_FIRST_MODERN) {
         is_good = result->kind == CALL_RESULT_TOOL && !result->is_error;
     } else {
         is_good = !is_protocol_error(result);

@@ -24,6 +24,28 @@ static void a_result_is_read_after_a_restart(void **state)
     assert_int_equal(rig->n_started, 0);
 }
 
+/* It has completed, and that stays so; but what it answered is not said to be nothing. */
+static void a_dropped_result_is_no_failure_and_not_empty(void **state)
+{
+    Rig *rig = *state;
+    char id[QUEUE_ID_BYTES];
+    Asked asked;
+
+    rig_make(rig, "echo", "{\"a\":1}", id);
+    assert_int_equal(rig_end_of(rig, id).state, JOB_SUCCEEDED);
+    rig_close(rig);
+    rig->config.keep_bytes = 1;
+    rig_open(rig);
+    do {
+        rig_ask(rig, &asked, CALL_TASK_RESULT, id, NULL);
+    } while (asked.kind == CALL_RESULT_TOOL); /* until the queue has looked at it */
+    assert_int_equal(asked.error, CALL_ERROR_DROPPED);
+    assert_non_null(strstr(asked.message, "keep_bytes"));
+    rig_ask(rig, &asked, CALL_TASK_GET, id, NULL);
+    assert_int_equal(asked.status, CALL_TASK_COMPLETED);
+    assert_int_equal(asked.error, CALL_ERROR_DROPPED);
+}
+
 /* It may have done what it does: nobody runs it again unasked. */
 static void what_was_running_is_interrupted(void **state)
 {
@@ -337,6 +359,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         JOBS_TEST(a_result_is_read_after_a_restart),
+        JOBS_TEST(a_dropped_result_is_no_failure_and_not_empty),
         JOBS_TEST(what_was_running_is_interrupted),
         JOBS_TEST(what_may_run_twice_runs_again),
         JOBS_TEST(what_had_not_begun_begins_after_a_restart),

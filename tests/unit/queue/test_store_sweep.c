@@ -233,12 +233,66 @@ static void results_that_are_too_many_bytes_go_oldest_first(void **state)
 
         assert_int_equal(job->state, JOB_SUCCEEDED); /* that it succeeded stays known */
         assert_int_equal(job->result.n, i < 2 ? 0 : sizeof(body));
+        assert_int_equal(job->is_dropped, i < 2); /* and that there was a result */
     }
     /* Later ones push out later ones. */
     (void)add_done(&rig, span_make(body, sizeof(body)), 0);
     rig_sweep(&rig);
     assert_int_equal(rig_get(&rig, &ids[2])->result.n, 0);
     assert_int_equal(rig_get(&rig, &ids[3])->result.n, sizeof(body));
+    rig_deinit(&rig);
+}
+
+/* What has gone with its job, or for another attempt, takes no room any more. */
+static void results_that_have_gone_do_not_count(void **state)
+{
+    static char body[1000];
+    RigId failed;
+    RigId kept;
+    Rig rig;
+
+    (void)state;
+    memset(body, '1', sizeof(body));
+    rig_init(&rig);
+    rig.store = store_close(rig.store);
+    rig.config.keep_bytes = 3000;
+    rig_open(&rig);
+    for (int i = 0; i < 3; i++) {
+        (void)add_done(&rig, span_make(body, sizeof(body)), 0);
+    }
+    (void)rig_op(&rig, QUEUE_PURGE);
+    assert_int_equal(rig_run(&rig), 0);
+    assert_int_equal(rig.op.n_changed, 3);
+    kept = add_done(&rig, span_make(body, sizeof(body)), 0);
+    failed = rig_add_one(&rig);
+    for (uint64_t fence = 1; fence <= 4; fence++) {
+        assert_int_equal(rig_claim(&rig, "", 1, 0), 1);
+        rig_op(&rig, QUEUE_COMPLETE)->id = span_from_str(failed.text);
+        rig.op.fence = fence;
+        rig.op.finish = (QueueFinish){.state = JOB_FAILED, .result = span_make(body, sizeof(body))};
+        assert_int_equal(rig_run(&rig), 0);
+        if (fence < 4) {
+            assert_int_equal(rig_do(&rig, QUEUE_RETRY, &failed), 0);
+        }
+    }
+    rig_sweep(&rig);
+    assert_int_equal(rig_get(&rig, &kept)->result.n, sizeof(body));
+    assert_int_equal(rig_get(&rig, &failed)->result.n, sizeof(body));
+    assert_false(rig_get(&rig, &kept)->is_dropped);
+    rig_deinit(&rig);
+}
+
+static void one_that_never_had_a_result_lost_none(void **state)
+{
+    Rig rig;
+    RigId id;
+
+    (void)state;
+    rig_init(&rig);
+    id = rig_add_one(&rig);
+    assert_false(rig_get(&rig, &id)->is_dropped);
+    assert_int_equal(rig_do(&rig, QUEUE_CANCEL, &id), 0);
+    assert_false(rig_get(&rig, &id)->is_dropped);
     rig_deinit(&rig);
 }
 
@@ -465,6 +519,8 @@ int main(void)
         cmocka_unit_test(results_go_when_they_are_old),
         cmocka_unit_test(a_key_is_free_again_when_its_job_has_gone),
         cmocka_unit_test(results_that_are_too_many_bytes_go_oldest_first),
+        cmocka_unit_test(results_that_have_gone_do_not_count),
+        cmocka_unit_test(one_that_never_had_a_result_lost_none),
         cmocka_unit_test(purging_removes_what_is_over_and_asked_for),
         cmocka_unit_test(what_was_put_by_waits_for_its_time_or_to_be_woken),
         cmocka_unit_test(what_a_process_had_for_itself_is_lost_with_it),

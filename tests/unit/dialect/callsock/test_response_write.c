@@ -43,6 +43,8 @@ static void every_error_has_a_python_name(void **state)
         {CALL_ERROR_NEVER_LATER, "the tool does not run as a task", "RuntimeError"},
         {CALL_ERROR_UNKNOWN_TASK, "unknown task", "LookupError"},
         {CALL_ERROR_TASK_OVER, "the task has ended", "RuntimeError"},
+        {CALL_ERROR_DROPPED, "the result was dropped to keep all results within keep_bytes",
+         "LookupError"},
         {CALL_ERROR_INTERNAL, "internal error", "RuntimeError"},
         {CALL_ERROR_RAISED, "the tool failed", "RuntimeError"},
         {CALL_ERROR_OWN, "the call failed", "RuntimeError"},

@@ -130,7 +130,33 @@ static void the_envelope_is_nested_in_a_reply(void **state)
                "\"id\":\"a\\u0000\",\"method\":\"get_walls\",\"result\":" PAYLOAD "}}");
 }
 
-/* One that ended before it could start, and one whose result was dropped by its size. */
+/* It has answered: nobody is to take what is left for an empty answer. */
+static void a_dropped_result_is_said_to_be(void **state)
+{
+    Fixture *f = *state;
+    CommandJob job = sample(NULL);
+
+    job.is_over = true;
+    job.is_dropped = true;
+    job.state = "SUCCEEDED";
+    job.code = SPAN("OK");
+    job.finished_us = job.started_us = START_US;
+    assert_true(command_is_gone(&job));
+    assert_out(f, command_write_payload(&job, &f->out),
+               "{\"ok\":false,\"code\":\"RESULT_DROPPED\",\"msg\":\"The command has ended; its "
+               "result was dropped to keep all results within keep_bytes\",\"warnings\":[],"
+               "\"nextActions\":[],\"timings\":{\"queueWaitMs\":0,\"revitMs\":0,"
+               "\"transferMs\":0,\"totalMs\":0},\"context\":{\"method\":\"get_walls\"}}");
+    /* How a failure is called is in its row. */
+    job.state = "FAILED";
+    job.code = SPAN("NO_DOC");
+    assert_false(command_is_gone(&job));
+    bytes_clear(&f->out);
+    assert_int_equal(command_write_payload(&job, &f->out), 0);
+    assert_true(span_starts_with(bytes_span(&f->out), SPAN("{\"ok\":false,\"code\":\"NO_DOC\"")));
+}
+
+/* One that ended before it could start, and one of which nobody knows more than that. */
 static void an_end_without_a_result_is_an_envelope(void **state)
 {
     Fixture *f = *state;
@@ -457,6 +483,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_is_on_disk_is_acknowledged, setup, teardown),
         cmocka_unit_test_setup_teardown(the_envelope_is_nested_in_a_reply, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_dropped_result_is_said_to_be, setup, teardown),
         cmocka_unit_test_setup_teardown(an_end_without_a_result_is_an_envelope, setup, teardown),
         cmocka_unit_test_setup_teardown(a_row_has_the_known_names, setup, teardown),
         cmocka_unit_test_setup_teardown(a_row_that_is_over_has_its_envelope_twice, setup, teardown),

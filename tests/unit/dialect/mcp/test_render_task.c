@@ -30,6 +30,8 @@ static const CallResult internal = {
 static const CallResult late = {
     .kind = CALL_RESULT_ERROR, .error = CALL_ERROR_TIMEOUT, .message = SPAN_INIT("too late")};
 
+static const CallResult dropped = {
+    .kind = CALL_RESULT_ERROR, .error = CALL_ERROR_DROPPED, .message = SPAN_INIT("gone")};
 static const CallResult own = {
     .kind = CALL_RESULT_ERROR, .error = CALL_ERROR_OWN, .wire_code = 7, .message = SPAN_INIT("no")};
 static const CallResult own_internal = {.kind = CALL_RESULT_ERROR,
@@ -103,6 +105,10 @@ static void a_task_is_told_in_the_words_of_its_era(void **state)
         {CALL_TASK_COMPLETED, &good, LEGACY("completed"),
          MODERN("completed") ",\"result\":{\"resultType\":\"complete\",\"content\":[{\"type\":"
                              "\"text\",\"text\":\"done\"}]}"},
+        /* Its result is gone, and not that it has ended well. */
+        {CALL_TASK_COMPLETED, &dropped, LEGACY("completed"),
+         MODERN("completed") ",\"result\":{\"resultType\":\"complete\",\"content\":[{\"type\":"
+                             "\"text\",\"text\":\"gone\"}],\"isError\":true}"},
         /* A tool that failed: one era calls that failed, the other not. */
         {CALL_TASK_COMPLETED, &bad, LEGACY("failed"),
          MODERN("completed") ",\"result\":{\"resultType\":\"complete\",\"content\":[{\"type\":"
