@@ -135,7 +135,8 @@ static void bench_languages(const Bench *bench)
     AnalysisWalk walk;
 
     complexity_report_init(&report, &(ComplexityReportOptions){.limit = 0});
-    if (analysis_place_open(&place, bench->folder, NULL) != 0 || analysis_meter_init(&meter) != 0) {
+    if (analysis_place_open(&place, NULL, bench->folder, NULL) != 0 ||
+        analysis_meter_init(&meter) != 0) {
         bench_die("cannot open", bench->folder);
     }
     analysis_walk_init(&walk, &files, &place, &watch, &report);
@@ -308,7 +309,7 @@ static bool bench_has_history(const Bench *bench)
 {
     AnalysisWatch watch = {.cancel = false};
     char *prefix = NULL;
-    bool has = analysis_prefix(bench->folder, &watch, &prefix, NULL) == 0;
+    bool has = analysis_prefix(NULL, bench->folder, &watch, &prefix, NULL) == 0;
 
     (void)mem_free(prefix);
     return has;

@@ -201,12 +201,26 @@ static void agent_on_model(void *context, Model *model)
 
 /* ---- composition ---- */
 
+static const char *agent_root(const Agent *agent)
+{
+    return agent->settings.root != NULL ? agent->settings.root : ".";
+}
+
+/* Those of the settings, or a hub's. The code analyser is our own in any case: a hub's knows
+ * nothing of the root. */
 static int agent_add_sources(Agent *agent, Diag *reterr_diag)
 {
     const AgentOptions *options = agent->options;
-    int r;
+    bool has_hub = options->hub_path != NULL;
+    SourcesWith with = {.diagnostics = !has_hub && options->diagnostics,
+                        .toolkit = !has_hub && options->toolkit,
+                        .analysis = options->toolkit,
+                        .root = agent_root(agent)};
+    Config none = {.state = agent->config->state};
+    int r = sources_init(&agent->sources, agent->hub, has_hub ? &none : agent->config, with,
+                         agent->log, reterr_diag);
 
-    if (options->hub_path != NULL) {
+    if (r == 0 && has_hub) {
         return err_pass(agent_link_new(&agent->link, &(AgentLinkConfig){.loop = agent->loop,
                                                                         .router = agent->router,
                                                                         .path = options->hub_path,
@@ -214,10 +228,6 @@ static int agent_add_sources(Agent *agent, Diag *reterr_diag)
                                                                         .settled = agent_on_link,
                                                                         .context = agent}));
     }
-    r = sources_init(
-        &agent->sources, agent->hub, agent->config,
-        (SourcesWith){.diagnostics = options->diagnostics, .toolkit = options->toolkit}, agent->log,
-        reterr_diag);
     return r > 0 ? AGENT_E_TOOLS : err_pass(r);
 }
 
@@ -227,7 +237,7 @@ static int agent_add_files(Agent *agent, Diag *reterr_diag)
     const ConfigAgent *config = &agent->settings;
     int r = files_new(&agent->files,
                       &(FilesConfig){.loop = agent->loop,
-                                     .root = config->root != NULL ? config->root : ".",
+                                     .root = agent_root(agent),
                                      .commands = config->commands != NULL
                                                      ? (const char *const *)config->commands
                                                      : files_default_commands,

@@ -105,9 +105,15 @@ static int sources_add_analysis(Sources *sources, const Config *config, Diag *re
                                &(AnalysisToolsConfig){.router = hub_router(sources->hub),
                                                       .loop = hub_loop(sources->hub),
                                                       .state = config->state,
+                                                      .root = sources->with.root,
                                                       .version = TOOLWIRE_VERSION},
                                reterr_diag);
 
+    if (r == ANALYSIS_TOOLS_E_UNSUPPORTED) {
+        logsink_write(sources->log, LOGSINK_LEVEL_INFO, "analysis",
+                      "left out: this system cannot keep it beneath a root");
+        return 0;
+    }
     return r > 0 ? SOURCES_E_TOOLS : err_pass(r);
 }
 
@@ -120,6 +126,8 @@ bool sources_wants(const Sources *sources, const Config *config, SourcesPart par
         return config->call_socket != NULL;
     case SOURCES_PIPE:
         return config->pipe.name != NULL;
+    case SOURCES_ANALYSIS:
+        return sources->with.toolkit || sources->with.analysis;
     default:
         return sources->with.toolkit;
     }

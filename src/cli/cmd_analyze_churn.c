@@ -46,7 +46,7 @@ static int churn_work(AnalyzeJob *job)
     }
     atomic_store(&job->watch.done, 0);
     complexity_report_init(&run->report, &run->asked.report);
-    r = analysis_prefix(run->asked.files.path, &job->watch, &run->prefix, &job->diag);
+    r = analysis_prefix(NULL, run->asked.files.path, &job->watch, &run->prefix, &job->diag);
     return r != 0 ? r
                   : analysis_complexity(&run->asked.files, &job->watch, &run->report, NULL,
                                         &job->diag);

@@ -43,7 +43,7 @@ typedef struct HotspotsRun {
 static int hotspots_work(AnalyzeJob *job)
 {
     HotspotsRun *run = job->context;
-    int r = analysis_prefix(run->asked.files.path, &job->watch, &run->prefix, &job->diag);
+    int r = analysis_prefix(NULL, run->asked.files.path, &job->watch, &run->prefix, &job->diag);
 
     r = r != 0 ? r : analysis_churn(&run->asked.history, &job->watch, &run->churn, &job->diag);
     if (r != 0) {

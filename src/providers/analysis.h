@@ -21,7 +21,8 @@
 
 enum {
     ANALYSIS_E_CANCELLED = 1,
-    ANALYSIS_E_PATH,   /* there is no such folder or file, or it cannot be read; Diag */
+    ANALYSIS_E_PATH,   /* there is no such folder or file, it cannot be read, or it (or its git
+                          folder) is outside of the root; Diag */
     ANALYSIS_E_OPTION, /* an option cannot be; Diag names it as field */
     ANALYSIS_E_GIT,    /* no git, no repository, no such revision, damaged objects; the Diag's field
                           is "repository" or "revision" in the second and third case */
@@ -39,6 +40,7 @@ typedef struct AnalysisWatch {
 
 typedef struct AnalysisFiles {
     const char *path;    /* folder or file */
+    const char *root;    /* path is seen from here and leads nowhere else; NULL: anywhere */
     Span toolchain;      /* empty: auto */
     const Span *include; /* globs; none: all */
     size_t n_include;
@@ -61,6 +63,7 @@ int analysis_complexity(const AnalysisFiles *files, AnalysisWatch *watch, Comple
 
 typedef struct AnalysisHistory {
     const char *path;
+    const char *root; /* as of AnalysisFiles; nor is a repository outside of it read */
     ChurnOptions options;
     bool no_cache;
     const char *state;
@@ -76,8 +79,10 @@ int analysis_churn(const AnalysisHistory *history, AnalysisWatch *watch, Churn *
                    Diag *reterr_diag);
 
 /* The folder of path (its own, if it is one) as seen from the root of its repository: "" or
- * "src/io/". Gives *ret (mem_free). 0, a negative errno, ANALYSIS_E_*. */
-int analysis_prefix(const char *path, AnalysisWatch *watch, char **ret, Diag *reterr_diag);
+ * "src/io/". root as of AnalysisFiles. Gives *ret (mem_free). 0, a negative errno,
+ * ANALYSIS_E_*. */
+int analysis_prefix(const char *root, const char *path, AnalysisWatch *watch, char **ret,
+                    Diag *reterr_diag);
 
 /* A file that is complicated and often changed. */
 typedef struct AnalysisHotspot {

@@ -234,10 +234,11 @@ int analysis_churn(const AnalysisHistory *history, AnalysisWatch *watch, Churn *
     uint64_t start = clock_monotonic_ns();
     ChurnJob job = {.place = ANALYSIS_PLACE_NULL};
     Churn *churn = NULL;
-    int r = analysis_place_open(&job.place, history->path, reterr_diag);
+    int r = analysis_place_open(&job.place, history->root, history->path, reterr_diag);
 
     if (r == 0) {
-        r = analysis_git_init(&job.git, io_folder_path(job.place.folder), &watch->cancel);
+        r = analysis_git_init(&job.git, &job.place, io_folder_path(job.place.folder),
+                              &watch->cancel);
     }
     if (r == 0) {
         r = analysis_repository_init(&job.repository, &job.git, history->options.rev, reterr_diag);
@@ -263,15 +264,16 @@ int analysis_churn(const AnalysisHistory *history, AnalysisWatch *watch, Churn *
     return r;
 }
 
-int analysis_prefix(const char *path, AnalysisWatch *watch, char **ret, Diag *reterr_diag)
+int analysis_prefix(const char *root, const char *path, AnalysisWatch *watch, char **ret,
+                    Diag *reterr_diag)
 {
     AnalysisPlace place = ANALYSIS_PLACE_NULL;
     AnalysisGit git = ANALYSIS_GIT_NULL;
     AnalysisRepository repository = ANALYSIS_REPOSITORY_NULL;
-    int r = analysis_place_open(&place, path, reterr_diag);
+    int r = analysis_place_open(&place, root, path, reterr_diag);
 
     if (r == 0) {
-        r = analysis_git_init(&git, io_folder_path(place.folder), &watch->cancel);
+        r = analysis_git_init(&git, &place, io_folder_path(place.folder), &watch->cancel);
     }
     if (r == 0) {
         r = analysis_repository_init(&repository, &git, NULL, reterr_diag);

@@ -145,7 +145,7 @@ static int complexity_run(const AnalysisFiles *files, AnalysisWatch *watch,
     AnalysisPlace place = ANALYSIS_PLACE_NULL;
     AnalysisFiles named = *files;
     AnalysisWalk walk;
-    int r = analysis_place_open(&place, files->path, reterr_diag);
+    int r = analysis_place_open(&place, files->root, files->path, reterr_diag);
 
     if (r != 0) {
         return r;

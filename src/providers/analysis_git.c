@@ -56,8 +56,14 @@ static const char *const git_set[] = {"LC_ALL=C",
                                       "GIT_OPTIONAL_LOCKS=0",
                                       "GIT_TERMINAL_PROMPT=0"};
 
-static bool git_keeps(const char *entry)
+/* Where git stops on its way up: above the root, which it still looks into. */
+#define GIT_CEILING "GIT_CEILING_DIRECTORIES"
+
+static bool git_keeps(const char *entry, bool has_root)
 {
+    if (has_root && io_environment_sets(entry, SPAN(GIT_CEILING))) {
+        return false;
+    }
     for (size_t i = 0; i < TW_ARRAY_SIZE(git_unset); i++) {
         if (io_environment_sets(entry, span_from_str(git_unset[i]))) {
             return false;
@@ -66,7 +72,25 @@ static bool git_keeps(const char *entry)
     return true;
 }
 
-int analysis_git_init(AnalysisGit *git, const char *folder, const atomic_bool *cancel)
+/* Git takes the folder for the end of its way, so it is the one above the root; a name with a
+ * colon would be two, and then what was found is looked at (repository_check). 0, -ENOMEM. */
+static int git_make_ceiling(AnalysisGit *git)
+{
+    size_t n = io_place_folder_length(git->root);
+
+    n -= n > 1;
+    git->ceiling = mem_alloc(sizeof(GIT_CEILING "=") + n);
+    if (git->ceiling == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    memcpy(git->ceiling, GIT_CEILING "=", sizeof(GIT_CEILING "=") - 1);
+    memcpy(git->ceiling + sizeof(GIT_CEILING "=") - 1, git->root, n);
+    git->ceiling[sizeof(GIT_CEILING "=") - 1 + n] = '\0';
+    return 0;
+}
+
+int analysis_git_init(AnalysisGit *git, const AnalysisPlace *place, const char *folder,
+                      const atomic_bool *cancel)
 {
     const char *const *ours = io_environment();
     size_t n = 0;
@@ -75,25 +99,30 @@ int analysis_git_init(AnalysisGit *git, const char *folder, const atomic_bool *c
     while (ours[n] != NULL) {
         n++;
     }
-    *git = (AnalysisGit){.folder = folder, .cancel = cancel};
-    git->environment = mem_alloc_array(n + TW_ARRAY_SIZE(git_set) + 1, sizeof(*git->environment));
+    *git = (AnalysisGit){.folder = folder, .root = place->root, .cancel = cancel};
+    if (git->root != NULL && git_make_ceiling(git) != 0) {
+        return -ENOMEM;
+    }
+    git->environment = mem_alloc_array(n + TW_ARRAY_SIZE(git_set) + 2, sizeof(*git->environment));
     if (git->environment == NULL) {
         return err_raise(-ENOMEM);
     }
     for (size_t i = 0; i < n; i++) {
-        if (git_keeps(ours[i])) {
+        if (git_keeps(ours[i], git->root != NULL)) {
             git->environment[n_kept++] = ours[i];
         }
     }
     for (size_t i = 0; i < TW_ARRAY_SIZE(git_set); i++) {
         git->environment[n_kept++] = git_set[i];
     }
+    git->environment[n_kept] = git->ceiling; /* or the end */
     return 0;
 }
 
 void analysis_git_deinit(AnalysisGit *git)
 {
     git->environment = mem_free(git->environment);
+    git->ceiling = mem_free(git->ceiling);
 }
 
 /* ---- one run ---- */
@@ -308,6 +337,33 @@ static int repository_read_flags(AnalysisRepository *repository, const AnalysisG
     return repository->prefix == NULL ? err_raise(-ENOMEM) : 0;
 }
 
+/* A .git may be a file or a link that leads anywhere, and the settings in it may name another work
+ * tree. */
+static int repository_check(const AnalysisRepository *repository, const AnalysisGit *git,
+                            Bytes *text, Diag *reterr_diag)
+{
+    static const char *const argv[] = {"git", "rev-parse", "--absolute-git-dir", NULL};
+    CLEANUP(mem_freep) char *told = NULL;
+    CLEANUP(mem_freep) char *own = NULL;
+    int r;
+
+    bytes_clear(text);
+    r = analysis_git_read(git, argv, text, reterr_diag);
+    if (r != 0) {
+        return r;
+    }
+    told = git_copy(git_rest(bytes_span(text)));
+    r = told == NULL ? err_raise(-ENOMEM) : io_place_real(&own, told);
+    if (r == 0 && (!analysis_is_beneath(git->root, own) ||
+                   !analysis_is_beneath(git->root, repository->common) ||
+                   !analysis_is_beneath(git->root, repository->root))) {
+        return diag_set(reterr_diag, ANALYSIS_E_PATH,
+                        "Access denied: path outside allowed directory: the repository of %s",
+                        git->folder);
+    }
+    return r;
+}
+
 static int repository_read(AnalysisRepository *repository, const AnalysisGit *git, Bytes *text,
                            Diag *reterr_diag)
 {
@@ -331,7 +387,8 @@ static int repository_read(AnalysisRepository *repository, const AnalysisGit *gi
         repository->is_partial = r == 0;
         r = r == ANALYSIS_E_GIT ? 0 : r; /* no such setting */
     }
-    return r != 0 ? r : repository_root(repository, git->folder);
+    r = r != 0 ? r : repository_root(repository, git->folder);
+    return r != 0 || git->root == NULL ? r : repository_check(repository, git, text, reterr_diag);
 }
 
 /* Appends the id of what `spec` names. 0, ANALYSIS_E_GIT: nothing has that name, or it is damaged.

@@ -84,14 +84,15 @@ static int ignore_parse_config(IgnoreConfig *config, Span text)
 
 /* Without git, or without these keys, there is nothing to know. 0, -ENOMEM, ANALYSIS_E_CANCELLED.
  */
-static int ignore_read_config(IgnoreConfig *config, const char *folder, const atomic_bool *cancel)
+static int ignore_read_config(IgnoreConfig *config, const AnalysisPlace *place, const char *folder,
+                              const atomic_bool *cancel)
 {
     static const char *const argv[] = {
         "git", "config", "-z", "--type=path", "--get-regexp", "^core\\.(excludesfile|ignorecase)$",
         NULL};
     AnalysisGit git;
     Bytes text;
-    int r = analysis_git_init(&git, folder, cancel);
+    int r = analysis_git_init(&git, place, folder, cancel);
 
     bytes_init(&text, IGNORE_PATH_BYTES);
     r = r != 0 ? r : analysis_git_read(&git, argv, &text, NULL);
@@ -123,8 +124,9 @@ static int ignore_push_users(AnalysisIgnore *ignore, const char *top, const Igno
 
 /* ---- the work tree ---- */
 
-/* The first folder from path upwards that has a .git. Gives *ret_top, NULL: none. 0, -ENOMEM. */
-static int ignore_find_top(const char *path, char **ret_top)
+/* The first folder from path upwards that has a .git, not above the root. Gives *ret_top, NULL:
+ * none. 0, -ENOMEM. */
+static int ignore_find_top(const char *root, const char *path, char **ret_top)
 {
     CLEANUP(mem_freep) char *at = NULL;
     int r = analysis_join(&at, path, "");
@@ -147,6 +149,9 @@ static int ignore_find_top(const char *path, char **ret_top)
             return r;
         }
         at[n] = '\0';
+        if (!analysis_is_beneath(root, at)) {
+            return r;
+        }
     }
     return r;
 }
@@ -177,7 +182,7 @@ static int ignore_push_repository(AnalysisIgnore *ignore, const char *top,
     if (r != 0 || !io_place_is_file(own)) {
         return r != 0 ? r : ignore_push_beneath(ignore, SPAN_NULL, own, "info/exclude");
     }
-    r = analysis_git_init(&git, top, cancel);
+    r = analysis_git_init(&git, ignore->place, top, cancel);
     bytes_clear(&ignore->text);
     r = r != 0 ? r : analysis_git_read(&git, argv, &ignore->text, NULL);
     analysis_git_deinit(&git);
@@ -237,7 +242,7 @@ static int ignore_fill(AnalysisIgnore *ignore, const char *folder, const char *t
                        const atomic_bool *cancel)
 {
     IgnoreConfig config = {.excludes = NULL};
-    int r = top != NULL ? ignore_read_config(&config, folder, cancel) : 0;
+    int r = top != NULL ? ignore_read_config(&config, ignore->place, folder, cancel) : 0;
 
     r = r != 0 ? r : ignore_rules_new(&ignore->rules, config.ignores_case);
     if (r == 0 && top != NULL) {
@@ -257,10 +262,10 @@ int analysis_ignore_init(AnalysisIgnore *ignore, const AnalysisPlace *place,
     CLEANUP(mem_freep) char *top = NULL;
     int r;
 
-    *ignore = (AnalysisIgnore){.rules = NULL};
+    *ignore = (AnalysisIgnore){.rules = NULL, .place = place};
     bytes_init(&ignore->path, IGNORE_PATH_BYTES);
     bytes_init(&ignore->text, IGNORE_FILE_BYTES);
-    r = ignore_find_top(folder, &top);
+    r = ignore_find_top(place->root, folder, &top);
     r = r != 0 ? r : ignore_fill(ignore, folder, top, cancel);
     if (r != 0) {
         analysis_ignore_deinit(ignore);

@@ -44,13 +44,20 @@ TW_INLINE bool analysis_is_cancelled(const AnalysisWatch *watch)
 typedef struct AnalysisPlace {
     IoFolder *folder;
     char *file; /* its name; NULL: the folder itself is meant */
+    char *root; /* what it lies beneath, without links; NULL: it may lie anywhere */
 } AnalysisPlace;
 
 #define ANALYSIS_PLACE_NULL ((AnalysisPlace){.folder = NULL})
 
-/* 0, -ENOMEM, ANALYSIS_E_PATH. */
-int analysis_place_open(AnalysisPlace *place, const char *path, Diag *reterr_diag);
+/* root NULL: path means what it means to the system; else it is resolved beneath that folder, as
+ * io/beneath.h does. 0, -ENOMEM, another negative errno, ANALYSIS_E_PATH. */
+int analysis_place_open(AnalysisPlace *place, const char *root, const char *path,
+                        Diag *reterr_diag);
 void analysis_place_close(AnalysisPlace *place);
+
+/* Is path the root or beneath it? Both are absolute and without links; names are compared whole.
+ * root NULL: everything is. */
+bool analysis_is_beneath(const char *root, const char *path);
 
 /* base, a slash, and name. Gives *ret (mem_free). 0, -ENOMEM. */
 int analysis_join(char **ret, const char *base, const char *name);
@@ -60,14 +67,17 @@ int analysis_join(char **ret, const char *base, const char *name);
 /* How git is run: in one folder, in no other repository than that folder's. */
 typedef struct AnalysisGit {
     const char *folder;       /* borrowed */
+    const char *root;         /* a repository outside of it is none; NULL: any will do; borrowed */
     const char **environment; /* owned */
+    char *ceiling;            /* of the environment; owned */
     const atomic_bool *cancel;
 } AnalysisGit;
 
 #define ANALYSIS_GIT_NULL ((AnalysisGit){.folder = NULL})
 
-/* 0, -ENOMEM. */
-int analysis_git_init(AnalysisGit *git, const char *folder, const atomic_bool *cancel);
+/* Of the place only the root counts. 0, -ENOMEM. */
+int analysis_git_init(AnalysisGit *git, const AnalysisPlace *place, const char *folder,
+                      const atomic_bool *cancel);
 void analysis_git_deinit(AnalysisGit *git);
 
 /* One run of it. */
@@ -104,8 +114,9 @@ typedef struct AnalysisRepository {
 
 #define ANALYSIS_REPOSITORY_NULL ((AnalysisRepository){.root = NULL})
 
-/* rev NULL: HEAD, which need not be there; "A..B" is a range, and an end that is left out HEAD. 0,
- * a negative errno, ANALYSIS_E_*. */
+/* rev NULL: HEAD, which need not be there; "A..B" is a range, and an end that is left out HEAD.
+ * With a root, its work tree and its own folders must lie beneath that (ANALYSIS_E_PATH); objects
+ * that it borrows may lie anywhere. 0, a negative errno, ANALYSIS_E_*. */
 int analysis_repository_init(AnalysisRepository *repository, const AnalysisGit *git,
                              const char *rev, Diag *reterr_diag);
 /* Puts it in front of what git says (ANALYSIS_E_GIT) if the clone is partial. Returns r. */
@@ -151,7 +162,8 @@ typedef struct AnalysisFound {
 /* What excludes files, from the top of the work tree down. */
 typedef struct AnalysisIgnore {
     IgnoreRules *rules; /* NULL: nothing is ignored */
-    Bytes path;         /* of the folder in the work tree ("" or "src/"), and scratch behind it */
+    const AnalysisPlace *place;
+    Bytes path; /* of the folder in the work tree ("" or "src/"), and scratch behind it */
     size_t n_prefix;
     Bytes text; /* scratch */
 } AnalysisIgnore;

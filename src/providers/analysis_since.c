@@ -499,8 +499,8 @@ static int since_run(Since *since, ComplexityReport *before, Diag *reterr_diag)
 int analysis_since(AnalysisWalk *walk, ComplexityReport *before, Diag *reterr_diag)
 {
     Since since = {.walk = walk, .report = walk->report, .skipped = COMPLEXITY_REPORT_NULL};
-    int r =
-        analysis_git_init(&since.git, io_folder_path(walk->place->folder), &walk->watch->cancel);
+    int r = analysis_git_init(&since.git, walk->place, io_folder_path(walk->place->folder),
+                              &walk->watch->cancel);
 
     since.olds.git = &since.git;
     since.olds.walk = walk;

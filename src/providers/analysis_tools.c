@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "io/beneath.h"
 #include "io/error_text.h"
 #include "io/work.h"
 #include "providers/analysis_tools_impl.h"
@@ -26,6 +27,7 @@ struct AnalysisTools {
     IoLoop *loop;
     IoTimer *timer;
     char *state;
+    char *root; /* absolute, without links; NULL: none */
     const char *version;
     AnalysisJob *waiting; /* in order */
     AnalysisJob *last;
@@ -266,6 +268,13 @@ void analysis_start(AnalysisTools *tools, const AnalysisTool *tool, Call *call)
         job->asked.history.state = state.p;
         job->r = state.p == NULL ? -ENOMEM : 0;
     }
+    if (job->r == 0 && tools->root != NULL) {
+        Span root = arena_copy(&job->arena, span_from_str(tools->root));
+
+        job->asked.files.root = root.p;
+        job->asked.history.root = root.p;
+        job->r = root.p == NULL ? -ENOMEM : 0;
+    }
     job->asked.report.version = tools->version;
     job->r = job->r != 0 ? job->r : tool->ask(job, call->arguments);
     if (job->r != 0) {
@@ -422,18 +431,45 @@ static int tools_add(AnalysisTools *tools, Diag *reterr_diag)
     return r != 0 ? err_fold(r) : 0;
 }
 
+static char *tools_copy(const char *text)
+{
+    size_t n = strlen(text) + 1;
+    char *copy = mem_alloc(n);
+
+    if (copy != NULL) {
+        memcpy(copy, text, n);
+    }
+    return copy;
+}
+
+static int tools_take_root(AnalysisTools *tools, const char *root, Diag *reterr_diag)
+{
+    IoBeneath *beneath = NULL;
+    int r = io_beneath_open(&beneath, root, reterr_diag);
+
+    if (r != 0) {
+        return r < 0                           ? err_pass(r)
+               : r == IO_BENEATH_E_UNSUPPORTED ? ANALYSIS_TOOLS_E_UNSUPPORTED
+                                               : ANALYSIS_TOOLS_E_ROOT;
+    }
+    tools->root = tools_copy(io_beneath_path(beneath));
+    beneath = io_beneath_free(beneath);
+    return tools->root == NULL ? err_raise(-ENOMEM) : 0;
+}
+
 static int tools_fill(AnalysisTools *tools, const AnalysisToolsConfig *config, Diag *reterr_diag)
 {
     int r;
 
     if (config->state != NULL) {
-        size_t n = strlen(config->state) + 1;
-
-        tools->state = mem_alloc(n);
+        tools->state = tools_copy(config->state);
         if (tools->state == NULL) {
             return err_raise(-ENOMEM);
         }
-        memcpy(tools->state, config->state, n);
+    }
+    r = config->root != NULL ? tools_take_root(tools, config->root, reterr_diag) : 0;
+    if (r != 0) {
+        return r;
     }
     r = io_timer_new(&tools->timer, tools->loop, true, tools_on_timer, tools);
     if (r != 0) {
@@ -502,5 +538,6 @@ AnalysisTools *analysis_tools_free(AnalysisTools *tools)
     }
     tools->timer = io_timer_free(tools->timer);
     tools->state = mem_free(tools->state);
+    tools->root = mem_free(tools->root);
     return mem_free(tools);
 }

@@ -348,7 +348,8 @@ static int hotspots_answer(RunHotspots *run)
 static int hotspots_work(RunHotspots *run, char **ret_prefix)
 {
     AnalysisJob *job = run->job;
-    int r = analysis_prefix(job->asked.files.path, &job->watch, ret_prefix, &job->diag);
+    int r = analysis_prefix(job->asked.files.root, job->asked.files.path, &job->watch, ret_prefix,
+                            &job->diag);
 
     r = r != 0 ? r : analysis_churn(&job->asked.history, &job->watch, &run->churn, &job->diag);
     if (r != 0) {

@@ -3,6 +3,7 @@
 // the turn goes on, and nothing outside the root is read or changed.
 //
 //   agent_hostile.mjs TOOLWIRE
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { assert, Checks } from '../interop/checks.mjs';
@@ -134,6 +135,42 @@ await checks.check('a tool that prints garbage, crashes or says nothing has a re
 await checks.check('a tool that never ends, and one that prints for ever, are ended', async () => {
     assert.match((await call('endless', {})).error, /deadline|time/i);
     assert.equal(typeof (await call('floods', {})).error, 'string');
+});
+
+// The analyser reads without being asked, so it is bounded by the root as the file tools are. The root is not the working
+// folder here, and a repository lies above it.
+const inner = path.join(root, 'sub');
+writeFileSync(path.join(root, 'above.c'), 'int secret_above(int a) { return a ? 1 : 2; }\n');
+writeFileSync(path.join(inner, 'in.c'), 'int inside(int a) { return a ? 1 : 2; }\n');
+symlinkSync('..', path.join(inner, 'out'));
+for (const words of ['init -q', 'add -A sub above.c', '-c user.name=A -c user.email=a@example.org commit -q -m secret_commit']) {
+    execFileSync('git', words.split(' '), { cwd: root, env: { PATH: process.env.PATH, HOME: path.join(work, 'home') } });
+}
+
+/** Calls an analyser's tool of an agent whose root is `inner`. */
+async function analyze(agent, name, input) {
+    const messages = await agent.say(`/call ${name} ${JSON.stringify({ format: 'json', ...input })}`);
+    assert.equal(types(messages).replaceAll('tool_progress ', ''), 'tool_use tool_result done');
+    assert.ok(!/secret_above|secret_commit/.test(JSON.stringify(messages)), 'the secret has got out');
+    return messages.find(({ type }) => type === 'tool_result').data;
+}
+
+await checks.check('no path leads out: the analyser', async () => {
+    const agent = new Shell(toolwire, work, ['--model', 'script', '--alone', '--root', inner]);
+    await agent.ready();
+    for (const name of ['analyze_complexity', 'analyze_code_churn', 'analyze_hotspots']) {
+        for (const folder of [root, path.join(root, 'above.c'), '..', '../above.c', 'out', 'out/above.c', '/', '/nowhere/at/all']) {
+            assert.match((await analyze(agent, name, { project_path: folder })).error,
+                /Access denied: path outside allowed directory/, `${name} ${folder}`);
+        }
+    }
+    for (const file of ['.', 'in.c', inner]) {
+        assert.match(JSON.stringify((await analyze(agent, 'analyze_complexity', { project_path: file })).result), /inside/, file);
+    }
+    for (const name of ['analyze_code_churn', 'analyze_hotspots']) {
+        assert.match((await analyze(agent, name, { project_path: '.' })).error, /No git repository found/, name);
+    }
+    assert.deepEqual(await agent.close(), [0, null]);
 });
 
 await checks.check('after all that the agent is as before', async () => {

@@ -42,7 +42,7 @@ await checks.check("the hub's tools are there beside the file tools", async () =
     assert.equal(types(await shell.say('/call read_file {"path":"here.txt"}')), 'tool_use tool_result done');
     const [status] = await shell.ask({ kind: 'get_status' });
     assert.equal(status.data.hub, true);
-    assert.equal(status.data.tools, 8);
+    assert.equal(status.data.tools, 11);
 });
 
 await checks.check('errors and progress of its tools come through', async () => {
@@ -87,12 +87,15 @@ await checks.check('while it is away its tools fail in words, and others work', 
 await checks.check('when it is back the next message finds it, with the tools that it has now', async () => {
     const tools = path.join(work, 'tools.json');
     writeFileSync(tools, JSON.stringify([{ name: 'new_tool', description: 'New.', input_schema: { type: 'object' },
-        command: ['/bin/echo', '"new"'] }]));
+        command: ['/bin/echo', '"new"'] },
+    { name: 'analyze_complexity', description: 'One that knows no root.', input_schema: { type: 'object' },
+        command: ['/bin/echo', '"theirs"'] }]));
     endHub = await startHub(['--tools', tools]);
     assert.equal(text(await shell.say('/call echo {"message":"again"}')), 'again');
     assert.equal(types(await shell.say('/call new_tool {}')), 'tool_use tool_result done');
     const [status] = await shell.ask({ kind: 'get_status' });
-    assert.deepEqual([status.data.hub, status.data.tools], [true, 9]);
+    assert.deepEqual([status.data.hub, status.data.tools], [true, 12]);
+    assert.match(error(await shell.say('/call analyze_complexity {"project_path":".."}')), /outside allowed directory/);
     await endHub('SIGTERM');
     endHub = await startHub();
     assert.match(error(await shell.say('/call new_tool {}')), /not found/);

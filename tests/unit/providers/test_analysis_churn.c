@@ -90,7 +90,7 @@ static void a_folder_and_a_file_have_their_own_history(void **state)
     assert_int_equal(churn_n_files(rig->churn), 1);
     assert_non_null(changed(rig, "src/io/b.c"));
     assert_told(rig, "\"prefix\": \"src/io/\"");
-    assert_int_equal(analysis_prefix(path, &rig->watch, &prefix, NULL), 0);
+    assert_int_equal(analysis_prefix(NULL, path, &rig->watch, &prefix, NULL), 0);
     assert_string_equal(prefix, "src/io/");
     prefix = mem_free(prefix);
     rig_path(rig, "a.c", path);

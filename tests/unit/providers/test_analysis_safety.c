@@ -70,7 +70,7 @@ static void ask_all(Rig *rig)
     history.no_cache = true;
     history.options.no_renames = true;
     assert_int_equal(read_history(rig, &history), 0);
-    assert_int_equal(analysis_prefix(rig->project, &rig->watch, &prefix, NULL), 0);
+    assert_int_equal(analysis_prefix(NULL, rig->project, &rig->watch, &prefix, NULL), 0);
     prefix = mem_free(prefix);
 }
 
@@ -388,7 +388,7 @@ static void a_folder_may_have_a_newline_in_its_name(void **state)
     history.path = path;
     assert_int_equal(read_history(rig, &history), 0);
     assert_non_null(changed(rig, "two\nlines/in\n/a.c"));
-    assert_int_equal(analysis_prefix(path, &rig->watch, &prefix, NULL), 0);
+    assert_int_equal(analysis_prefix(NULL, path, &rig->watch, &prefix, NULL), 0);
     assert_string_equal(prefix, "two\nlines/in\n/");
     prefix = mem_free(prefix);
     files.path = path;

@@ -813,6 +813,125 @@ static void jobs_tell_how_far_they_are_and_end_when_taken_back(void **state)
     }
 }
 
+/* ---- beneath a root ---- */
+
+/* The tools anew, beneath a folder of the project. */
+static void bind_to(Desk *desk, const char *folder)
+{
+    char root[128];
+
+    (void)snprintf(root, sizeof(root), "%s/%s", desk->rig->project, folder);
+    desk->tools = analysis_tools_free(desk->tools);
+    assert_int_equal(analysis_tools_new(&desk->tools,
+                                        &(AnalysisToolsConfig){.router = desk->router,
+                                                               .loop = desk->loop,
+                                                               .state = desk->rig->state,
+                                                               .root = root},
+                                        NULL),
+                     0);
+}
+
+static void assert_denied(Desk *desk, const char *tool, const char *path)
+{
+    char arguments[256];
+
+    (void)snprintf(arguments, sizeof(arguments), "{'project_path':'%s','format':'json'}", path);
+    (void)answer_to(desk, tool, arguments);
+    assert_int_equal(desk->askers[0].kind, CALL_RESULT_ERROR);
+    assert_says(&desk->askers[0], "Access denied: path outside allowed directory: ");
+}
+
+static void link_to(const Desk *desk, const char *target, const char *name)
+{
+    char path[160];
+
+    (void)snprintf(path, sizeof(path), "%s/%s", desk->rig->project, name);
+    assert_int_equal(symlink(target, path), 0);
+}
+
+static void with_a_root_no_path_leads_out(void **state)
+{
+    static const char *const out[] = {
+        "@",           "@/out.c",      "/",  "/nowhere/at/all", "..",      "../out.c", "../nobody",
+        "sub/../../.", "@/bound-evil", "up", "up/bound",        "absolute"};
+    Desk *desk = *state;
+
+    rig_put(desk->rig, "out.c", "int secret(int a) { return a ? 1 : 2; }\n");
+    rig_put(desk->rig, "bound-evil/evil.c", "int evil(void) { return 1; }\n");
+    rig_put(desk->rig, "bound/sub/in.c", "int inside(int a) { return a ? 1 : 2; }\n");
+    link_to(desk, "..", "bound/up");
+    link_to(desk, desk->rig->project, "bound/absolute");
+    bind_to(desk, "bound");
+    for (size_t i = 0; i < TW_ARRAY_SIZE(out); i++) {
+        assert_denied(desk, "analyze_complexity", out[i]);
+        assert_denied(desk, "analyze_code_churn", out[i]);
+        assert_denied(desk, "analyze_hotspots", out[i]);
+    }
+}
+
+static void with_a_root_paths_are_seen_from_it(void **state)
+{
+    static const char *const in[] = {".", "sub", "sub/in.c", "@/bound", "@/bound/sub/in.c"};
+    Desk *desk = *state;
+
+    rig_put(desk->rig, "bound/sub/in.c", "int inside(int a) { return a ? 1 : 2; }\n");
+    bind_to(desk, "bound");
+    for (size_t i = 0; i < TW_ARRAY_SIZE(in); i++) {
+        char arguments[256];
+
+        (void)snprintf(arguments, sizeof(arguments), "{'project_path':'%s','format':'json'}",
+                       in[i]);
+        (void)answer_to(desk, "analyze_complexity", arguments);
+        assert_int_equal(desk->askers[0].kind, CALL_RESULT_TOOL);
+        assert_non_null(strstr(desk->askers[0].text, "inside"));
+    }
+    (void)answer_to(desk, "analyze_complexity", "{'project_path':'nothing'}");
+    assert_says(&desk->askers[0], "Not found: ");
+}
+
+static void with_a_root_no_repository_outside_is_read(void **state)
+{
+    Desk *desk = *state;
+
+    rig_init_repository(desk->rig);
+    rig_put(desk->rig, "bound/a.c", "int a(void) { return 1; }\n");
+    rig_put(desk->rig, "bound/file/b.c", "int b(void) { return 1; }\n");
+    rig_put(desk->rig, "bound/link/c.c", "int c(void) { return 1; }\n");
+    rig_commit(desk->rig, "secret");
+    rig_put(desk->rig, "bound/file/.git", "gitdir: ../../.git\n");
+    link_to(desk, "../../.git", "bound/link/.git");
+    bind_to(desk, "bound");
+    (void)answer_to(desk, "analyze_code_churn", "{'project_path':'.'}");
+    assert_says(&desk->askers[0], "Not found: No git repository found at ");
+    (void)answer_to(desk, "analyze_hotspots", "{'project_path':'.'}");
+    assert_says(&desk->askers[0], "Not found: No git repository found at ");
+    (void)answer_to(desk, "analyze_complexity", "{'project_path':'.','since':'HEAD'}");
+    assert_says(&desk->askers[0], "Not found: No git repository found at ");
+    assert_denied(desk, "analyze_code_churn", "file");
+    assert_denied(desk, "analyze_code_churn", "link");
+    /* And one that is the root's own is read. */
+    bind_to(desk, "");
+    (void)answer_to(desk, "analyze_code_churn", "{'project_path':'bound','format':'json'}");
+    assert_int_equal(desk->askers[0].kind, CALL_RESULT_TOOL);
+    assert_non_null(strstr(desk->askers[0].text, "a.c"));
+}
+
+static void a_root_must_be_a_folder(void **state)
+{
+    Desk *desk = *state;
+    Diag diag = DIAG_NULL;
+
+    desk->tools = analysis_tools_free(desk->tools);
+    assert_int_equal(analysis_tools_new(&desk->tools,
+                                        &(AnalysisToolsConfig){.router = desk->router,
+                                                               .loop = desk->loop,
+                                                               .root = "/nowhere/at/all"},
+                                        &diag),
+                     ANALYSIS_TOOLS_E_ROOT);
+    assert_non_null(strstr(diag.message, "/nowhere/at/all"));
+    assert_int_equal(router_count(desk->router, ROUTER_TOOL), 0);
+}
+
 static void tools_are_there_once(void **state)
 {
     Desk *desk = *state;
@@ -849,6 +968,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(progress_ends_at_the_total, setup, teardown),
         cmocka_unit_test_setup_teardown(jobs_tell_how_far_they_are_and_end_when_taken_back, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(with_a_root_no_path_leads_out, setup, teardown),
+        cmocka_unit_test_setup_teardown(with_a_root_paths_are_seen_from_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(with_a_root_no_repository_outside_is_read, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_root_must_be_a_folder, setup, teardown),
         cmocka_unit_test_setup_teardown(tools_are_there_once, setup, teardown),
     };
 
