@@ -215,7 +215,8 @@ static int agent_add_sources(Agent *agent, Diag *reterr_diag)
     SourcesWith with = {.diagnostics = !has_hub && options->diagnostics,
                         .toolkit = !has_hub && options->toolkit,
                         .analysis = options->toolkit,
-                        .root = agent_root(agent)};
+                        .root = agent_root(agent),
+                        .yields = true};
     Config none = {.state = agent->config->state};
     int r = sources_init(&agent->sources, agent->hub, has_hub ? &none : agent->config, with,
                          agent->log, reterr_diag);
@@ -231,7 +232,8 @@ static int agent_add_sources(Agent *agent, Diag *reterr_diag)
     return r > 0 ? AGENT_E_TOOLS : err_pass(r);
 }
 
-/* A system without file tools has an agent all the same, unless somebody named a root. */
+/* The first, so that no other tool has their names. A system without file tools has an agent all
+ * the same, unless somebody named a root. */
 static int agent_add_files(Agent *agent, Diag *reterr_diag)
 {
     const ConfigAgent *config = &agent->settings;
@@ -422,8 +424,8 @@ static int agent_init(Agent *agent, Diag *reterr_diag)
     router_quota_init(&agent->quota, &config->limits, agent->began_ms);
     r = io_timer_new(&agent->timer, agent->loop, true, agent_on_timer, agent);
     r = r != 0 ? r : agent_read_system(agent, reterr_diag);
-    r = r != 0 ? r : agent_add_sources(agent, reterr_diag);
     r = r != 0 ? r : agent_add_files(agent, reterr_diag);
+    r = r != 0 ? r : agent_add_sources(agent, reterr_diag);
     r = r != 0 ? r : agent_add_roots(agent, reterr_diag);
     r = r != 0 ? r
                : agent_tools_new(&agent->tools, agent->router, agent->settings.rules,

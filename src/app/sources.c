@@ -37,6 +37,7 @@ static int sources_add_exec(Sources *sources, const Config *config, Diag *reterr
                                                  .loop = hub_loop(sources->hub),
                                                  .path = config->tools,
                                                  .log = sources->log,
+                                                 .yields = sources->with.yields,
                                                  .max_request_bytes = config->max_request_bytes,
                                                  .max_response_bytes = config->max_response_bytes},
                            reterr_diag);

@@ -43,6 +43,7 @@ typedef struct SourcesWith {
     bool toolkit;       /* the templates and the code analyser, too */
     bool analysis;      /* the code analyser, without the templates */
     const char *root;   /* what the code analyser reads lies beneath it; NULL: anywhere; borrowed */
+    bool yields;        /* a command whose name is taken is left out, with a warning */
     bool pipe_can_wait; /* a pipe that another process has is a warning */
     bool reload;        /* sources_reload may follow: what is in tools files is remembered */
 } SourcesWith;

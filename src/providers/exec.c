@@ -18,6 +18,8 @@ typedef struct ExecTool {
     ExecProvider *provider;
     const ToolsFileTool *spec; /* the file's */
     const char *const *environment;
+    bool is_left_out; /* another had the name */
+    bool is_added;    /* to the router */
 } ExecTool;
 
 /* Commands that were told to end and have not: a client that calls and cancels in turn, with a tool
@@ -31,7 +33,7 @@ struct ExecProvider {
     ExecRunLimits limits; /* of each run */
     ToolsFile file;
     ExecTool *tools;
-    size_t n_added;   /* tools that were added to the router, from the first on */
+    size_t n_added;   /* tools that are in the router */
     size_t n_entries; /* of these, how many it still may use */
     ExecRun *busy;
     size_t n_ending; /* of these, commands whose call is over */
@@ -320,6 +322,7 @@ static int exec_add_entry(ExecProvider *provider, size_t index, Diag *reterr_dia
     if (r != 0) {
         return tools_file_blame_entry(&provider->file, index, r, &why, reterr_diag);
     }
+    provider->tools[index].is_added = true;
     provider->n_added++;
     provider->n_entries++;
     return 0;
@@ -332,14 +335,42 @@ static int exec_add_tool(ExecProvider *provider, size_t index, Diag *reterr_diag
     char field[DIAG_FIELD_SIZE];
     int r;
 
-    *tool = (ExecTool){.provider = provider, .spec = spec};
     if (spec->command == NULL) {
         (void)snprintf(field, sizeof(field), "[%zu].command", index);
         return tools_file_blame(&provider->file, spec->offset, field, "is missing", reterr_diag);
     }
     r = exec_env_make(&tool->environment, &provider->file.arena, spec->variables,
                       spec->n_variables);
-    return r != 0 ? err_pass(r) : exec_add_entry(provider, index, reterr_diag);
+    if (r != 0 || tool->is_left_out) {
+        return err_pass(r);
+    }
+    return exec_add_entry(provider, index, reterr_diag);
+}
+
+/* Makes room for the tools, and leaves out those that yield: before any is added, so that a name
+ * which the file has twice is none of them. */
+static int exec_prepare(ExecProvider *provider, bool yields)
+{
+    const ToolsFile *file = &provider->file;
+
+    provider->tools =
+        arena_alloc_array(&provider->file.arena, file->n_tools, sizeof(*provider->tools));
+    if (provider->tools == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    for (size_t i = 0; i < file->n_tools; i++) {
+        Span name = file->tools[i].name;
+        bool is_left_out = yields && router_has_tool(provider->router, name);
+
+        provider->tools[i] =
+            (ExecTool){.provider = provider, .spec = &file->tools[i], .is_left_out = is_left_out};
+        if (is_left_out) {
+            logsink_write(provider->log, LOGSINK_LEVEL_WARN, "exec",
+                          "the tool %.*s of %s has the name of one of ours, which is used",
+                          (int)name.n, name.p, file->path);
+        }
+    }
+    return 0;
 }
 
 /* An empty provider, with its limits. */
@@ -380,11 +411,7 @@ int exec_provider_load(ExecProvider **ret, const ExecProviderConfig *config, Dia
     }
     r = tools_file_load(&provider->file, config->path, reterr_diag);
     is_unreadable = r == TOOLS_FILE_E_UNREADABLE;
-    if (r == 0) {
-        provider->tools = arena_alloc_array(&provider->file.arena, provider->file.n_tools,
-                                            sizeof(*provider->tools));
-        r = provider->tools == NULL ? err_raise(-ENOMEM) : 0;
-    }
+    r = r != 0 ? r : exec_prepare(provider, config->yields);
     router_batch_begin(router);
     for (size_t i = 0; r == 0 && i < provider->file.n_tools; i++) {
         r = exec_add_tool(provider, i, reterr_diag);
@@ -405,10 +432,13 @@ int exec_provider_load(ExecProvider **ret, const ExecProviderConfig *config, Dia
 void exec_provider_withdraw(ExecProvider *provider)
 {
     router_batch_begin(provider->router);
-    for (size_t i = 0; i < provider->n_added; i++) {
-        (void)router_remove(provider->router, ROUTER_TOOL, provider->file.tools[i].name);
+    for (size_t i = 0; provider->n_added > 0; i++) {
+        if (provider->tools[i].is_added) {
+            (void)router_remove(provider->router, ROUTER_TOOL, provider->file.tools[i].name);
+            provider->tools[i].is_added = false;
+            provider->n_added--;
+        }
     }
-    provider->n_added = 0;
     router_batch_end(provider->router);
 }
 
@@ -417,8 +447,10 @@ int exec_provider_offer(ExecProvider *provider)
     int r = 0;
 
     router_batch_begin(provider->router);
-    while (r == 0 && provider->n_added < provider->file.n_tools) {
-        r = exec_add_entry(provider, provider->n_added, NULL);
+    for (size_t i = 0; r == 0 && i < provider->file.n_tools; i++) {
+        if (!provider->tools[i].is_left_out && !provider->tools[i].is_added) {
+            r = exec_add_entry(provider, i, NULL);
+        }
     }
     if (r != 0) {
         exec_provider_withdraw(provider);

@@ -33,13 +33,14 @@ typedef struct ExecProviderConfig {
     IoLoop *loop;
     const char *path;          /* the tools file; borrowed until return */
     const LogSink *log;        /* may be NULL */
+    bool yields;               /* a tool whose name is taken is left out, with a warning */
     size_t max_request_bytes;  /* arguments of a call; 0: LIMIT_MCP_REQUEST_BYTES */
     size_t max_response_bytes; /* output of a command, and the result made of it; 0:
                                   LIMIT_MCP_RESPONSE_BYTES */
 } ExecProviderConfig;
 
-/* Adds every tool of the file to the router, or none; borrows router, loop and log until free; the
- * limits are below SIZE_MAX / 32. 0, -ENOMEM, EXEC_PROVIDER_E_MALFORMED,
+/* Adds every tool of the file to the router (but those that yield), or none; borrows router, loop
+ * and log until free; the limits are below SIZE_MAX / 32. 0, -ENOMEM, EXEC_PROVIDER_E_MALFORMED,
  * EXEC_PROVIDER_E_UNREADABLE; the Diag names file, line and field. Gives *ret. */
 int exec_provider_load(ExecProvider **ret, const ExecProviderConfig *config, Diag *reterr_diag);
 

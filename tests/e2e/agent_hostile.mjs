@@ -173,6 +173,18 @@ await checks.check('no path leads out: the analyser', async () => {
     assert.deepEqual(await agent.close(), [0, null]);
 });
 
+await checks.check('a tool that is named as a file tool yields to it, and the agent starts', async () => {
+    const file = path.join(work, 'same.json');
+    writeFileSync(file, JSON.stringify([tool('read_file', 'echo theirs'), tool('other', 'echo other')]));
+    const agent = new Shell(toolwire, work, ['--model', 'script', '--no-toolkit', '--tools', file, '--tool', '*=allow']);
+    await agent.ready();
+    const say = async (words) => JSON.stringify((await agent.say(words)).find(({ type }) => type === 'tool_result').data);
+    assert.match(await say('/call read_file {"path":"sub/fine.txt"}'), /fine/);
+    assert.match(await say('/call other {}'), /other/);
+    assert.match(agent.stderr, /read_file .*has the name of one of ours/);
+    assert.deepEqual(await agent.close(), [0, null]);
+});
+
 await checks.check('after all that the agent is as before', async () => {
     assert.equal(types(await shell.say('/echo on')), 'done');
     assert.deepEqual(await shell.close(), [0, null]);

@@ -972,6 +972,38 @@ static void a_name_that_is_taken_is_refused(void **state)
     assert_int_equal(router_count(f->router, ROUTER_TOOL), 0);
 }
 
+static void a_tool_whose_name_is_taken_yields_if_it_is_told_to(void **state)
+{
+    Fixture *f = *state;
+    ExecProvider *second = NULL;
+    ExecProviderConfig config = {
+        .router = f->router, .loop = f->loop, .path = f->file, .yields = true};
+    Diag diag = DIAG_NULL;
+    Asked asked;
+
+    load(f, "[" SCRIPT("a", "echo first") "]");
+    put_file(f->file, "[" SCRIPT("a", "echo second") "," SCRIPT("b", "echo b") "]");
+    assert_int_equal(exec_provider_load(&second, &config, &diag), 0);
+    assert_int_equal(exec_provider_count(second), 1);
+    assert_int_equal(router_count(f->router, ROUTER_TOOL), 2);
+    /* It takes away, and puts back, only what is its own. */
+    exec_provider_withdraw(second);
+    assert_true(router_has_tool(f->router, SPAN("a")));
+    assert_false(router_has_tool(f->router, SPAN("b")));
+    assert_int_equal(exec_provider_offer(second), 0);
+    assert_int_equal(router_count(f->router, ROUTER_TOOL), 2);
+    ask(&asked, f, "a", NULL);
+    assert_int_equal(io_loop_run(f->loop), 0);
+    assert_text(&asked, false, "first");
+    forget(&asked);
+    second = exec_provider_free(second);
+    assert_true(router_has_tool(f->router, SPAN("a")));
+    /* A name that the file itself has twice is a mistake all the same. */
+    put_file(f->file, "[" SCRIPT("c", "x") "," SCRIPT("c", "x") "]");
+    assert_int_equal(exec_provider_load(&second, &config, &diag), EXEC_PROVIDER_E_MALFORMED);
+    assert_int_equal(router_count(f->router, ROUTER_TOOL), 1);
+}
+
 static int load_once(void *context)
 {
     Fixture *f = context;
@@ -1079,6 +1111,7 @@ int main(void)
         TEST(the_same_objects_serve_the_next_call),
         TEST(mistakes_name_the_file_and_nothing_is_added),
         TEST(a_name_that_is_taken_is_refused),
+        TEST(a_tool_whose_name_is_taken_yields_if_it_is_told_to),
         TEST(memory_that_runs_out_is_reported),
         TEST(a_call_without_memory_ends_too),
     };
