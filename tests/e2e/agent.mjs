@@ -104,6 +104,14 @@ await check('get_status', SCRIPT, async (shell) => {
     await shell.ask({ kind: 'interrupt' });
 });
 
+await check('progress is told ten times a second at most', SCRIPT, async (shell) => {
+    // It reports every 30 ms.
+    const told = (await shell.say('/call sleep {"ms":300}')).filter(({ type }) => type === 'tool_progress')
+        .map(({ data }) => data.elapsedMs);
+    assert.ok(told.length > 0);
+    assert.ok(told.every((ms, i) => i === 0 || ms - told[i - 1] >= 100), told.join(' '));
+});
+
 await check('tool_progress comes while a tool runs', SCRIPT, async (shell) => {
     const id = shell.send({ kind: 'user_message', message: '/call sleep {"ms":1300}' });
     const progress = await shell.first(id, 'tool_progress');

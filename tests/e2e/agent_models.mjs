@@ -211,6 +211,13 @@ await checks.check('OPENAI_BASE_URL alone is enough', async () => {
     await shell.close();
 });
 
+await checks.check('a proxy is not asked for this machine', async () => {
+    const shell = new Shell(toolwire, work, COMMON, { OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`, OPENAI_API_KEY: KEY,
+        http_proxy: 'http://127.0.0.1:1', all_proxy: 'http://127.0.0.1:1' });
+    assert.equal(text(await shell.say('say direct', fresh())), 'direct');
+    await shell.close();
+});
+
 await checks.check('secrets of the address are sent, and never shown', async () => {
     const secrets = ['pass-w0rd', 'query-k3y'];
     const at = `me:${secrets[0]}@127.0.0.1:${port}/v1`;
