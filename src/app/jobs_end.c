@@ -217,6 +217,21 @@ static bool run_put_by(JobsRun *run)
     return away_ms > 0;
 }
 
+/* Whoever ran it has gone, and it may have been done: it begins again only if that does no harm. It
+ * has no result, since what was answered is the provider's and not the tool's. */
+static void run_lost(JobsRun *run)
+{
+    QueueFinish *finish = &run->ask.op.finish;
+
+    if (run->job.is_idempotent) {
+        finish->state = JOB_ENQUEUED;
+    } else {
+        finish->state = JOB_FAILED;
+        finish->code = span_from_str(envelope_code_name(ENVELOPE_INTERRUPTED));
+    }
+    jobs_run_send(run);
+}
+
 /* A tool that answered has run, be it that its answer is a failure: the code says that. */
 static void run_complete(JobsRun *run, const CallResult *result)
 {
@@ -228,6 +243,10 @@ static void run_complete(JobsRun *run, const CallResult *result)
         finish->state = run_state_of_error(result->error);
     }
     run_name_end(run, result, finish);
+    if (run->call.may_have_run) {
+        run_lost(run);
+        return;
+    }
     if (run_has_no_addin(run, result, finish->code)) {
         if (run_put_by(run)) {
             return;

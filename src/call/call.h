@@ -192,6 +192,8 @@ struct Call {
     void *provider_data;
     bool took_arguments; /* set before start returns: it needs them no more, so that no copy is kept
                           */
+    bool may_have_run;   /* set before the call fails: whoever ran it has gone, and nobody knows how
+                            far it came. Work that waits on disk is then not begun again unasked */
 
     /* Copies of what the asker lent, pooled with the call, and which of the values and spans above
      * are such copies (call_keep_arguments). */

@@ -479,6 +479,7 @@ ExecProvider *exec_provider_free(ExecProvider *provider)
         exec_unlink(provider, run);
         run = exec_run_free(run);
         if (call != NULL) {
+            call->may_have_run = true;
             call_fail(call, CALL_ERROR_UNAVAILABLE, SPAN_NULL);
         }
     }

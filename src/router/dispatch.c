@@ -346,6 +346,7 @@ void router_dispatch(Router *router, RouterQuota *quota, Call *call)
     call->router = router;
     call->running = true;
     call->took_arguments = false;
+    call->may_have_run = false;
     if (router->watch != NULL) {
         router->watch->began(router->watch->context, call);
     }

@@ -140,6 +140,17 @@ static void caller_fail(Call *call, CallError error, const char *format, ...)
     call_fail(call, error, span_from_str(words));
 }
 
+/* The call whose request is out: whether it ran is for the parent to know, who has gone. */
+static Call *caller_release_lost(CallsockCaller *caller, CallerItem *item)
+{
+    Call *call = caller_release(caller, item);
+
+    if (call != NULL) {
+        call->may_have_run = true;
+    }
+    return call;
+}
+
 /* Puts the request on the wire. 0, a negative errno, or positive if there is no room. */
 static int caller_write(CallsockCaller *caller, const CallerItem *item)
 {
@@ -244,7 +255,7 @@ CallsockCaller *callsock_caller_free(CallsockCaller *caller)
     item = caller->sent;
     caller->sent = NULL;
     if (item != NULL) {
-        caller_fail(caller_release(caller, item), CALL_ERROR_UNAVAILABLE,
+        caller_fail(caller_release_lost(caller, item), CALL_ERROR_UNAVAILABLE,
                     "the connection to the parent at %s was closed while the call ran; it may have "
                     "been done: check before calling again",
                     caller->config.place);
@@ -409,7 +420,7 @@ void callsock_caller_lost(CallsockCaller *caller, Span why, bool is_unsent)
     if (item != NULL && is_unsent) {
         caller_send_again(caller, item, why);
     } else if (item != NULL) {
-        caller_fail(caller_release(caller, item), CALL_ERROR_UNAVAILABLE,
+        caller_fail(caller_release_lost(caller, item), CALL_ERROR_UNAVAILABLE,
                     "the connection to the parent at %s was lost while the call ran%s%.*s%s; it "
                     "may have been done: check before calling again",
                     caller->config.place, why.n > 0 ? " (" : "", (int)why.n, why.n > 0 ? why.p : "",

@@ -292,6 +292,10 @@ static void hub_fail_lost(PipeHub *hub, Call *call, Span why)
 {
     char words[HUB_WORDS_BYTES];
 
+    if (call == NULL) {
+        return;
+    }
+    call->may_have_run = !hub_is_read(call);
     (void)snprintf(words, sizeof(words), "Lost connection to the add-in%s%.*s%s%s",
                    why.n > 0 ? " (" : "", (int)(why.n < HUB_WORDS_BYTES ? why.n : HUB_WORDS_BYTES),
                    why.n > 0 ? why.p : "", why.n > 0 ? ")" : "",

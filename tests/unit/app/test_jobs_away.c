@@ -261,7 +261,7 @@ static void an_addin_that_does_not_come_fails_its_jobs(void **state)
 
     is_served = false;
     add_unserved(rig, &declared);
-    rig_enqueue(rig, &(QueueSpec){.method = SPAN("wall"), .timeout_ms = 30}, id);
+    rig_enqueue(rig, &(QueueSpec){.method = SPAN("wall"), .timeout_ms = 1000}, id);
     job = rig_end_of(rig, id);
     assert_int_equal(job.state, JOB_FAILED);
     assert_int_equal(job.n_attempts, 1);
@@ -305,6 +305,34 @@ static void an_addin_that_refuses_is_asked_again(void **state)
     assert_int_equal(job.n_attempts, 2);
     assert_string_equal(job.code, "ADAPTER_NOT_AVAILABLE");
     assert_string_equal(job.message, "no");
+}
+
+/* The pipe ended in the middle of a call: it may have been done. */
+static void lost_start(void *context, Call *call)
+{
+    call->may_have_run = true;
+    addin_start(context, call);
+}
+
+static void what_was_lost_begins_again_only_if_that_does_no_harm(void **state)
+{
+    static const CallProvider lost = {.name = "addin", .start = lost_start};
+    Rig *rig = *state;
+    char id[QUEUE_ID_BYTES];
+    RigJob job;
+
+    add_unserved(rig, &lost);
+    rig_enqueue(rig, &(QueueSpec){.method = SPAN("wall"), .max_attempts = 2}, id);
+    job = rig_end_of(rig, id);
+    assert_int_equal(job.state, JOB_FAILED);
+    assert_int_equal(job.n_attempts, 1);
+    assert_string_equal(job.code, "INTERRUPTED");
+    assert_string_equal(job.message, "no");
+    rig_enqueue(rig, &(QueueSpec){.method = SPAN("wall"), .max_attempts = 2, .is_idempotent = true},
+                id);
+    job = rig_end_of(rig, id);
+    assert_int_equal(job.state, JOB_DEAD);
+    assert_int_equal(job.n_attempts, 2);
 }
 
 /* A hub that is killed again and again before the tool comes has begun nothing. */
@@ -358,6 +386,7 @@ int main(void)
         JOBS_TEST(an_addin_that_does_not_come_fails_its_jobs),
         JOBS_TEST(a_job_whose_addin_goes_meanwhile_is_put_by),
         JOBS_TEST(an_addin_that_refuses_is_asked_again),
+        JOBS_TEST(what_was_lost_begins_again_only_if_that_does_no_harm),
         JOBS_TEST(what_other_tools_say_by_that_name_is_an_answer),
     };
 
