@@ -9,9 +9,9 @@
 #include <toolwire/client.h>
 
 #include "api/tw_internal.h"
-#include "app/mcp_peer.h"
 #include "base/bytes.h"
 #include "io/loop.h"
+#include "peer/mcp_peer.h"
 
 struct TwResult {
     Arena arena; /* text, index, strings given out */

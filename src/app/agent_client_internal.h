@@ -3,7 +3,6 @@
 
 #include "app/agent_client.h"
 
-#include "app/mcp_peer_stderr.h"
 #include "base/arena.h"
 #include "base/diag.h"
 #include "dialect/agent/shell.h"
@@ -12,6 +11,7 @@
 #include "io/loop.h"
 #include "io/process.h"
 #include "io/stream.h"
+#include "peer/mcp_peer_stderr.h"
 
 #include <stdbool.h>
 #include <stdint.h>

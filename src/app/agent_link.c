@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "app/mcp_peer.h"
 #include "app/version.h"
 #include "base/alloc.h"
 #include "base/error.h"
@@ -15,6 +14,7 @@
 #include "base/limits.h"
 #include "base/map.h"
 #include "base/random.h"
+#include "peer/mcp_peer.h"
 #include "json/json.h"
 #include "json/writer.h"
 

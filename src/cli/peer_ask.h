@@ -4,9 +4,9 @@
  * is opened by the person, who says so; roots are the current folder. */
 #pragma once
 
-#include "app/mcp_peer.h"
 #include "base/arena.h"
 #include "base/bytes.h"
+#include "peer/mcp_peer.h"
 
 #include <stddef.h>
 

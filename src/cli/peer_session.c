@@ -7,7 +7,6 @@
 #include "app/config.h"
 #include "app/end_signals.h"
 #include "app/hub_place.h"
-#include "app/mcp_peer.h"
 #include "app/version.h"
 #include "base/alloc.h"
 #include "base/bytes.h"
@@ -24,6 +23,7 @@
 #include "io/loop.h"
 #include "io/program.h"
 #include "io/unix_socket.h"
+#include "peer/mcp_peer.h"
 #include "json/writer.h"
 
 /* What stands before the path of a socket. */

@@ -1,6 +1,6 @@
 /* Servers that are started, connected to, restarted and ended. They are shell scripts: the first
  * line they read is the probe, which has the id 1. */
-#include "app/mcp_peer.h"
+#include "peer/mcp_peer.h"
 
 #include "support/cmocka.h"
 

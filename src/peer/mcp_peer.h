@@ -1,4 +1,4 @@
-/* app/mcp_peer.h: an MCP server that we use: a child process or a Unix socket, and the client
+/* peer/mcp_peer.h: an MCP server that we use: a child process or a Unix socket, and the client
  * session with it.
  *
  * Joins io/process, io/stream, frame/ndjson and dialect/mcp/client. Restarts a child that ends on

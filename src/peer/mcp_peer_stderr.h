@@ -1,4 +1,4 @@
-/* app/mcp_peer_stderr.h: what a child says on its stderr: always read, so that it never blocks;
+/* peer/mcp_peer_stderr.h: what a child says on its stderr: always read, so that it never blocks;
  * line by line to the log at debug level; the last lines kept for the sentence that says why it
  * ended. Part of mcp_peer. Thread: loop.
  */

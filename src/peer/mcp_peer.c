@@ -2,14 +2,13 @@
  * told). A server has ended when its output and its stderr have ended and it was reaped; where only
  * one of them comes, the others are waited for a moment, so that the reason can be told.
  */
-#include "app/mcp_peer.h"
+#include "peer/mcp_peer.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "app/mcp_peer_stderr.h"
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/error.h"
@@ -22,6 +21,7 @@
 #include "io/process.h"
 #include "io/stream.h"
 #include "io/unix_socket.h"
+#include "peer/mcp_peer_stderr.h"
 
 /* What a child that got TERM has to go before KILL: by then it has had the grace of close. */
 #define PEER_TERM_MS 2000

@@ -1,4 +1,4 @@
-#include "app/mcp_peer_stderr.h"
+#include "peer/mcp_peer_stderr.h"
 
 #include "base/error.h"
 
