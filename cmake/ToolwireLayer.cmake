@@ -35,7 +35,7 @@ endfunction()
 # makes it ten times slower, has nothing to find; the other builds run it.
 function(tw_is_single_threaded file ret)
     set(${ret} FALSE PARENT_SCOPE)
-    if(file MATCHES "/tests/unit/(base|json|frame|call|dialect|router|toolkit)/")
+    if(file MATCHES "/tests/unit/(base|json|frame|call|dialect|router|oauth|toolkit)/")
         file(STRINGS ${file} threads REGEX "pthread|io/thread|io/work" LIMIT_COUNT 1)
         if(NOT threads)
             set(${ret} TRUE PARENT_SCOPE)

@@ -247,6 +247,26 @@
  */
 #define LIMIT_QUEUE_OP_BYTES ((size_t)128 * 1024 * 1024)
 
+/* OAuth (src/oauth, peer/auth). Metadata and answers of token endpoints are a few KiB; a token may
+ * be a JWT with many claims, but must fit in a header. Scopes: hundreds of words. The arena holds
+ * one flow: four documents and their indices. */
+#define LIMIT_OAUTH_BODY_BYTES  ((size_t)256 * 1024)
+#define LIMIT_OAUTH_DEPTH       32
+#define LIMIT_OAUTH_SCOPE_BYTES ((size_t)8 * 1024)
+#define LIMIT_OAUTH_TOKEN_BYTES ((size_t)32 * 1024)
+#define LIMIT_OAUTH_ARENA_BYTES ((size_t)32 * 1024 * 1024)
+
+/* A token is renewed so long before its end, that none ends on its way; a document or a token is
+ * waited for so long, and a person who logs in so long. The scopes of a server are widened so often
+ * before it is asked again by hand. */
+#define LIMIT_OAUTH_EARLY_S   60
+#define LIMIT_OAUTH_FETCH_MS  30000
+#define LIMIT_OAUTH_PERSON_MS ((int64_t)5 * 60 * 1000)
+#define LIMIT_OAUTH_STEP_UPS  3
+
+/* The file of credentials: a few KiB for each server. */
+#define LIMIT_OAUTH_STORE_BYTES ((size_t)4 * 1024 * 1024)
+
 /* Safety of commands (router/safety). Target ids from which on the caller must say what is to
  * become of failures, and how long a preview stays a basis for the deed: both as in the documented
  * system. Documents, tokens and previews that a desk remembers: more than one person has open, an
