@@ -363,7 +363,11 @@ bool up_door_is_same(const UpDoor *door, const UpDoor *other)
 
 bool up_door_is_at(const UpDoor *door, const UpDoor *other)
 {
-    return strcmp(door->http.address, other->http.address) == 0;
+    /* Who was given a free port may ask for that very one by its number. */
+    return strcmp(door->http.address, other->http.address) == 0 ||
+           (other->door != NULL &&
+            io_http_address_is_same(span_from_str(door->http.address),
+                                    span_from_str(http_door_address(other->door))));
 }
 
 /* The port of an address, with its colon; NULL: it has none. */

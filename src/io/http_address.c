@@ -119,6 +119,22 @@ int io_http_address_check(Span address, bool *ret_is_loopback, Diag *reterr_diag
     return r;
 }
 
+bool io_http_address_is_same(Span address, Span other)
+{
+    HttpAddress a;
+    HttpAddress b;
+
+    if (http_address_parse(&a, address, NULL) != 0 || http_address_parse(&b, other, NULL) != 0 ||
+        a.is_unix != b.is_unix) {
+        return false;
+    }
+    if (a.is_unix) {
+        return span_equals(a.path, b.path);
+    }
+    return a.tcp.is_6 == b.tcp.is_6 && a.tcp.port == b.tcp.port && a.tcp.port != 0 &&
+           memcmp(a.tcp.host, b.tcp.host, a.tcp.is_6 ? 16 : 4) == 0;
+}
+
 bool tcp_address_is_loopback(const TcpAddress *address)
 {
     static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};

@@ -104,6 +104,9 @@ int io_http_server_new(IoHttpServer **ret, const IoHttpConfig *config, Diag *ret
  * IO_HTTP_E_PLACE. Asks no name server: a host is a number, or "localhost". */
 int io_http_address_check(Span address, bool *ret_is_loopback, Diag *reterr_diag);
 
+/* Do both name the same place? "localhost" and its number do; a port of 0 is always another one. */
+bool io_http_address_is_same(Span address, Span other);
+
 /* What this machine calls itself. 0, or a negative errno. */
 int io_http_machine_name(char *ret, size_t size);
 

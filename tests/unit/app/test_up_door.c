@@ -227,6 +227,38 @@ static void a_successor_takes_the_place(void **state)
     teardown(&f);
 }
 
+/* Who was given a free port may write down which. */
+static void the_port_that_it_has_got_is_its_own(void **state)
+{
+    Diag diag = DIAG_NULL;
+    UpDoor *first;
+    UpDoor *second;
+    char text[128];
+    Fixture f;
+
+    (void)state;
+    setup(&f);
+    first = made(&f, HTTP("") TOKEN);
+    assert_int_equal(up_door_open(first, NULL, &diag), 0);
+    (void)snprintf(text, sizeof(text), "{\"http\":{\"address\":\"%s\"," TOKEN,
+                   http_door_address(up_door_http(first)));
+    second = made(&f, text);
+    assert_true(up_door_is_at(second, first));
+    assert_true(up_door_is_same(second, first));
+    second = up_door_free(second);
+    (void)snprintf(text, sizeof(text),
+                   "{\"http\":{\"address\":\"localhost:%u\",\"path\":\"/rpc\"," TOKEN,
+                   http_door_port(up_door_http(first)));
+    second = made(&f, text);
+    assert_true(up_door_is_at(second, first));
+    assert_false(up_door_is_same(second, first));
+    assert_int_equal(up_door_open(second, first, &diag), 0);
+    up_door_shutdown(first);
+    first = up_door_free(first);
+    second = up_door_free(second);
+    teardown(&f);
+}
+
 /* The file of a socket is the successor's, and goes with it. */
 static void a_successor_takes_the_socket(void **state)
 {
@@ -378,6 +410,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_setting_makes_a_difference),
         cmocka_unit_test(a_successor_takes_the_place),
+        cmocka_unit_test(the_port_that_it_has_got_is_its_own),
         cmocka_unit_test(a_successor_takes_the_socket),
         cmocka_unit_test(an_address_may_be_in_the_way_of_another),
         cmocka_unit_test(what_cannot_be_read_is_named),

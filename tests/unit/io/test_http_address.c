@@ -121,9 +121,45 @@ static void a_unix_socket_is_a_path_and_local(void **state)
     assert_int_equal(http_address_parse(&address, SPAN("127.0.0.1\0:80"), NULL), IO_HTTP_E_PLACE);
 }
 
+static void two_texts_may_name_the_same_place(void **state)
+{
+    static const struct {
+        const char *a;
+        const char *b;
+        bool is_same;
+    } cases[] = {
+        {"127.0.0.1:80", "127.0.0.1:80", true},
+        {"localhost:80", "127.0.0.1:80", true},
+        {"127.0.0.1:080", "127.0.0.1:80", true},
+        {"[::1]:80", "[0:0::1]:80", true},
+        {"127.0.0.1:80", "127.0.0.1:81", false},
+        {"127.0.0.1:80", "127.0.0.2:80", false},
+        {"127.0.0.1:80", "0.0.0.0:80", false},
+        {"[::1]:80", "[::2]:80", false},
+        {"[::]:80", "0.0.0.0:80", false},
+        {"127.0.0.1:0", "127.0.0.1:0", false},
+        {"unix:/a", "unix:/a", true},
+        {"unix:/a", "unix:/b", false},
+        {"unix:/a", "127.0.0.1:80", false},
+        {"off", "off", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(cases); i++) {
+        Span a = span_from_str(cases[i].a);
+        Span b = span_from_str(cases[i].b);
+
+        if (io_http_address_is_same(a, b) != cases[i].is_same ||
+            io_http_address_is_same(b, a) != cases[i].is_same) {
+            fail_msg("%s and %s", cases[i].a, cases[i].b);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_texts_may_name_the_same_place),
         cmocka_unit_test(an_address_is_a_number_and_a_port),
         cmocka_unit_test(whatever_else_is_refused_with_a_reason),
         cmocka_unit_test(a_unix_socket_is_a_path_and_local),
