@@ -432,11 +432,29 @@ void mcp_http_stream_gone(McpHttpStream *stream)
     mcp_http_seat_doom(seat);
 }
 
+/* The time of a subscription is over: its client is told by its result. The server of its seat had
+ * nothing else to do, and does nothing more. */
+static void end_listen(McpHttpStream *stream)
+{
+    McpHttpSeat *seat = stream->seat;
+
+    stream->end_ms = INT64_MAX;
+    seat->is_busy = true;
+    mcp_server_shutdown(seat->server);
+    seat->is_busy = false;
+    mcp_http_seat_rest(seat);
+}
+
 void mcp_http_stream_beat(McpHttpStream *stream)
 {
     Bytes *out;
 
     mcp_server_trim(stream->seat->server); /* what it read last was long ago */
+    if (stream->kind == MCP_HTTP_POST && stream->seat->session == NULL &&
+        stream->end_ms <= stream->seat->http->now_ms) {
+        end_listen(stream);
+        return;
+    }
     if (has_expired(stream)) {
         mcp_http_stream_gone(stream);
         return;

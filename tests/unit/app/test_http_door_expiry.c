@@ -56,7 +56,8 @@ static void a_subscription_ends_with_its_token(void **state)
     assert_int_equal(fixture_open(&f, (HttpDoorConfig){.auth = auth}, NULL), 0);
     open_stream(&lasting, &f, 3600);
     open_stream(&ending, &f, LEFT_S);
-    client_awaits(&ending, "0\r\n\r\n"); /* an end in order */
+    client_awaits(&ending, "\r\n0\r\n\r\n"); /* an end in order */
+    assert_non_null(strstr(ending.got, "\"result\":{\"resultType\":\"complete\""));
     assert_int_equal(http_door_figures(f.door).n_streams, 1);
     client_reads(&lasting);
     assert_null(strstr(lasting.got, "0\r\n\r\n"));
