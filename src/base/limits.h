@@ -98,9 +98,13 @@
 #define LIMIT_MCP_HTTP_SESSIONS        4096
 #define LIMIT_MCP_HTTP_SESSIONS_EACH   256
 #define LIMIT_MCP_HTTP_SESSION_IDLE_MS ((int64_t)60 * 60 * 1000)
-#define LIMIT_MCP_HTTP_STORED_BYTES    ((size_t)256 * 1024)
-#define LIMIT_MCP_HTTP_KEEP_ALIVE_MS   15000
-#define LIMIT_MCP_HTTP_RETRY_MS        1000
+
+/* A session that nobody has come back to since it was opened: a program sends its next message at
+ * once, and a person who types it has found it by then. */
+#define LIMIT_MCP_HTTP_SESSION_FRESH_MS ((int64_t)5 * 60 * 1000)
+#define LIMIT_MCP_HTTP_STORED_BYTES     ((size_t)256 * 1024)
+#define LIMIT_MCP_HTTP_KEEP_ALIVE_MS    15000
+#define LIMIT_MCP_HTTP_RETRY_MS         1000
 
 /* Our side as a client: requests open at once, rounds of input for one call, silence that makes a
  * probed server a legacy one, silence that ends a request. */

@@ -33,6 +33,9 @@ static void set_defaults(McpHttpConfig *config)
     if (config->session_idle_ms <= 0) {
         config->session_idle_ms = LIMIT_MCP_HTTP_SESSION_IDLE_MS;
     }
+    if (config->session_fresh_ms <= 0) {
+        config->session_fresh_ms = LIMIT_MCP_HTTP_SESSION_FRESH_MS;
+    }
     if (config->max_stored_bytes == 0) {
         config->max_stored_bytes = LIMIT_MCP_HTTP_STORED_BYTES;
     }
@@ -62,6 +65,7 @@ int mcp_http_new(McpHttp **ret, const McpHttpConfig *config)
     mcp_link_init(&http->asking);
     mcp_link_init(&http->beats);
     mcp_link_init(&http->uses);
+    mcp_link_init(&http->fresh);
     mcp_link_init(&http->spares);
     map_init(&http->sessions, config->seed, http->config.max_sessions);
     map_init(&http->shares, config->seed, http->config.max_sessions);

@@ -96,7 +96,8 @@ typedef struct McpHttpConfig {
     Span old_post_path;       /* where a 2024-11-05 client POSTs to: "/messages" */
     size_t max_sessions;      /* 0: the default, as below (base/limits.h) */
     size_t max_sessions_each; /* of one asker */
-    int64_t session_idle_ms;  /* a session that nobody uses ends after it */
+    int64_t session_idle_ms;  /* a session that nobody uses ends after it, */
+    int64_t session_fresh_ms; /* and one that nobody has used at all after this */
     size_t max_stored_bytes;  /* events that one session keeps for those who come back */
     int64_t keep_alive_ms;    /* silence after which a stream gets a comment, and a request that is
                                  not answered yet becomes a stream */

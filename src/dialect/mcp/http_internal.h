@@ -91,8 +91,10 @@ struct McpHttp {
     McpLink asking; /* those that may have questions open */
     McpLink beats;  /* streams, by when their next comment is due */
     McpLink uses;   /* sessions, by when they were used last */
-    Map sessions;   /* id → McpHttpSession */
-    Map shares;     /* bytes of a pointer to an asker → McpHttpShare */
+    McpLink fresh;  /* those that nobody has come back to yet, by when they were opened */
+    size_t n_fresh;
+    Map sessions; /* id → McpHttpSession */
+    Map shares;   /* bytes of a pointer to an asker → McpHttpShare */
     size_t n_streams;
     McpLink spares; /* streams that are not in use, so that steady traffic allocates nothing */
     size_t n_spares;
@@ -150,8 +152,9 @@ struct McpHttpSession {
     char id[MCP_HTTP_ID_BYTES + 1];
     bool is_old;
     McpHttpShare *share;
-    McpLink use; /* among all, by used_ms */
-    McpLink own; /* among those of its share, likewise */
+    McpLink use;   /* among all that were used, or all that are fresh, by used_ms */
+    McpLink own;   /* among those of its share, likewise */
+    bool is_fresh; /* nobody has come back to it since it was opened */
     int64_t used_ms;
     McpHttpStream *get;    /* or the HTTP+SSE stream; NULL if none is open */
     uint64_t n_get_events; /* on the GET stream, the waiting ones included, */

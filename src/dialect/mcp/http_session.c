@@ -1,6 +1,10 @@
 /* Legacy sessions. Each has a seat, an id that cannot be guessed, the asker that opened it, and a
  * store of events. It ends by DELETE, when nobody has used it for long, or to make room for
- * another: one of the same asker, or one of an asker who has fewer. */
+ * another: one of the same asker, or one of an asker who has fewer.
+ *
+ * It is fresh until somebody comes back to it. Where each connection is an asker of its own,
+ * whoever opens many has one session of each: what tells these from sessions of clients is that
+ * nobody uses them. They make room first, and end sooner. */
 #include "dialect/mcp/http_internal.h"
 
 #include <inttypes.h>
@@ -83,20 +87,33 @@ static McpHttpSession *oldest_own(const McpHttpShare *share)
     return NULL;
 }
 
-/* Of those who have more than n the one with the most: of its sessions the one that was used
- * longest ago. NULL: something is under way in all of them. */
-static McpHttpSession *oldest_of_most(McpHttp *http, size_t n)
-{
-    McpHttpSession *found = NULL;
+/* So much of the room is for those who have just come, even if all others use theirs: else two that
+ * come at the same time would end each other's. */
+#define SESSION_FRESH_PART 8
 
-    for (McpLink *at = http->uses.next; at != &http->uses; at = at->next) {
+/* The first in the list of whoever has the most, if that is more than *n. */
+static void look_for_most(const McpLink *list, size_t *n, McpHttpSession **found)
+{
+    for (McpLink *at = list->next; at != list; at = at->next) {
         McpHttpSession *session = MCP_LINK_OWNER(at, McpHttpSession, use);
 
-        if (session->share->n > n && !is_in_use(session)) {
-            n = session->share->n;
-            found = session;
+        if (session->share->n > *n && !is_in_use(session)) {
+            *n = session->share->n;
+            *found = session;
         }
     }
+}
+
+/* Of those who have more than n the one with the most: of its sessions a fresh one, if there are
+ * many of these, or the one that was used longest ago. NULL: something is under way in all of
+ * them. */
+static McpHttpSession *oldest_of_most(McpHttp *http, size_t n)
+{
+    bool is_flooded = http->n_fresh > http->config.max_sessions / SESSION_FRESH_PART;
+    McpHttpSession *found = NULL;
+
+    look_for_most(is_flooded ? &http->fresh : &http->uses, &n, &found);
+    look_for_most(is_flooded ? &http->uses : &http->fresh, &n, &found);
     return found;
 }
 
@@ -197,7 +214,9 @@ static int session_new(McpHttpSeat *seat, const void *asker, bool is_old, McpHtt
     share->n++;
     mcp_link_init(&session->use);
     mcp_link_init(&session->own);
-    mcp_link_append(&http->uses, &session->use);
+    session->is_fresh = true;
+    http->n_fresh++;
+    mcp_link_append(&http->fresh, &session->use);
     mcp_link_append(&share->sessions, &session->own);
     *ret = session;
     return 0;
@@ -240,11 +259,18 @@ McpHttpSession *mcp_http_session_find(McpHttp *http, Span id, const void *asker,
     return session;
 }
 
+static void stop_being_fresh(McpHttpSession *session)
+{
+    session->seat->http->n_fresh -= session->is_fresh;
+    session->is_fresh = false;
+}
+
 void mcp_http_session_use(McpHttpSession *session)
 {
     McpHttp *http = session->seat->http;
 
     session->used_ms = http->now_ms;
+    stop_being_fresh(session);
     mcp_link_remove(&session->use);
     mcp_link_append(&http->uses, &session->use);
     mcp_link_remove(&session->own);
@@ -257,6 +283,7 @@ void mcp_http_session_end(McpHttpSession *session, Span why)
 
     mcp_http_seat_close(seat, 404, why);
     (void)map_remove(&seat->http->sessions, mcp_http_session_id(session));
+    stop_being_fresh(session);
     mcp_link_remove(&session->use);
     mcp_link_remove(&session->own);
     session->share->n--;
@@ -392,20 +419,42 @@ void mcp_http_session_listen(McpHttpSession *session, const Http1Head *head, voi
 
 static int64_t session_deadline(const McpHttpSession *session)
 {
-    return mcp_http_later(session->used_ms, session->seat->http->config.session_idle_ms);
+    const McpHttpConfig *config = &session->seat->http->config;
+    bool is_soon = session->is_fresh && config->session_fresh_ms < config->session_idle_ms;
+
+    return mcp_http_later(session->used_ms,
+                          is_soon ? config->session_fresh_ms : config->session_idle_ms);
+}
+
+/* The one that ends next if nobody uses it; NULL: there is none. */
+static McpHttpSession *first_to_end(const McpHttp *http)
+{
+    McpHttpSession *found = NULL;
+
+    if (!mcp_link_is_alone(&http->uses)) {
+        found = MCP_LINK_OWNER(http->uses.next, McpHttpSession, use);
+    }
+    if (!mcp_link_is_alone(&http->fresh)) {
+        McpHttpSession *fresh = MCP_LINK_OWNER(http->fresh.next, McpHttpSession, use);
+
+        if (found == NULL || session_deadline(fresh) < session_deadline(found)) {
+            found = fresh;
+        }
+    }
+    return found;
 }
 
 int64_t mcp_http_sessions_deadline(const McpHttp *http)
 {
-    return mcp_link_is_alone(&http->uses)
-               ? INT64_MAX
-               : session_deadline(MCP_LINK_OWNER(http->uses.next, McpHttpSession, use));
+    const McpHttpSession *session = first_to_end(http);
+
+    return session == NULL ? INT64_MAX : session_deadline(session);
 }
 
 void mcp_http_sessions_expire(McpHttp *http)
 {
     while (mcp_http_sessions_deadline(http) <= http->now_ms) {
-        McpHttpSession *session = MCP_LINK_OWNER(http->uses.next, McpHttpSession, use);
+        McpHttpSession *session = first_to_end(http);
 
         if (is_in_use(session)) {
             mcp_http_session_use(session);

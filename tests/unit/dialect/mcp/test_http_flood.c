@@ -3,6 +3,7 @@
 
 #include "unit/dialect/mcp/http_rig.h"
 
+#include "base/limits.h"
 #include "support/cmocka.h"
 
 #include <stdio.h>
@@ -172,6 +173,65 @@ static void of_many_with_one_session_the_idle_that_was_used_longest_ago_makes_ro
     }
 }
 
+/* Whoever opens a connection for each session has one of each, as a client has. */
+static void a_flood_of_connections_ends_no_session_that_somebody_uses(void **state)
+{
+    enum {
+        N_CLIENTS = 20,
+        N_ALL = 200
+    };
+    static HttpAsker askers[N_ALL];
+    static char ids[N_ALL][ID_BYTES];
+    HttpRig *rig = rig_new(40, 3);
+
+    (void)state;
+    for (int i = 0; i < N_ALL; i++) {
+        askers[i] = (HttpAsker){.who = 100 + i};
+        assert_int_equal(open_session(rig, &askers[i], ids[i]), 200);
+        if (i < N_CLIENTS) {
+            assert_int_equal(ping(rig, &askers[i], ids[i]), 200);
+        }
+    }
+    assert_int_equal(mcp_http_n_sessions(rig->http), 40);
+    for (int i = 0; i < N_CLIENTS; i++) {
+        assert_int_equal(ping(rig, &askers[i], ids[i]), 200);
+    }
+    /* Where all use theirs, those who come together do not end each other's. */
+    for (int i = N_ALL - 20; i < N_ALL; i++) {
+        assert_int_equal(ping(rig, &askers[i], ids[i]), 200);
+    }
+    for (int i = 50; i < 55; i++) {
+        assert_int_equal(open_session(rig, &askers[i], ids[i]), 200);
+    }
+    for (int i = 50; i < 55; i++) {
+        assert_int_equal(ping(rig, &askers[i], ids[i]), 200);
+    }
+    assert_int_equal(ping(rig, &askers[0], ids[0]), 404);
+    rig_free(rig);
+}
+
+static void what_nobody_comes_back_to_ends_sooner(void **state)
+{
+    HttpRig *rig = rig_new(10, 3);
+    char alice[ID_BYTES];
+    char bob[2][ID_BYTES];
+
+    (void)state;
+    assert_int_equal(open_session(rig, &rig->bob, bob[0]), 200);
+    assert_int_equal(open_session(rig, &rig->alice, alice), 200);
+    assert_int_equal(open_session(rig, &rig->bob, bob[1]), 200);
+    assert_int_equal(ping(rig, &rig->alice, alice), 200);
+    listen_to(rig, &rig->bob, bob[1]);
+    http_rig_advance(rig, LIMIT_MCP_HTTP_SESSION_FRESH_MS - 1);
+    assert_int_equal(mcp_http_n_sessions(rig->http), 3);
+    http_rig_advance(rig, 1);
+    assert_int_equal(mcp_http_n_sessions(rig->http), 2);
+    assert_int_equal(ping(rig, &rig->bob, bob[0]), 404);
+    assert_int_equal(ping(rig, &rig->bob, bob[1]), 200);
+    assert_int_equal(ping(rig, &rig->alice, alice), 200);
+    rig_free(rig);
+}
+
 static void nobody_loses_a_session_to_one_who_has_more(void **state)
 {
     HttpRig *rig = rig_new(3, 3);
@@ -245,6 +305,8 @@ int main(void)
         cmocka_unit_test(a_flood_of_one_asker_does_not_end_the_sessions_of_others),
         cmocka_unit_test(who_has_the_most_makes_room),
         cmocka_unit_test(of_many_with_one_session_the_idle_that_was_used_longest_ago_makes_room),
+        cmocka_unit_test(a_flood_of_connections_ends_no_session_that_somebody_uses),
+        cmocka_unit_test(what_nobody_comes_back_to_ends_sooner),
         cmocka_unit_test(nobody_loses_a_session_to_one_who_has_more),
         cmocka_unit_test(old_streams_count),
         cmocka_unit_test(who_is_not_admitted_yet_is_told_when),
