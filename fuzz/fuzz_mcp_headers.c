@@ -58,7 +58,7 @@ static int seal(void *context, const Span *pieces, size_t n, uint8_t ret_code[32
 static McpOffer get_offer(void *context)
 {
     (void)context;
-    return (McpOffer){true, true, true, true, true, true, true, true};
+    return (McpOffer){true, true, true, true, true, true, true, true, true};
 }
 
 static Span describe(void *context, Span name)

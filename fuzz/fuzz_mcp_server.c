@@ -94,7 +94,7 @@ static McpOffer get_offer(void *context)
 {
     bool all = (((Peer *)context)->flags & FLAG_NO_OFFER) == 0;
 
-    return (McpOffer){true, all, all, all, all, all, all, all};
+    return (McpOffer){true, all, all, all, all, all, all, all, all};
 }
 
 static bool is_tool(void *context, Span method)

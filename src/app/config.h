@@ -19,15 +19,16 @@
  *                  "tools": { "write_file": "ask", "*": "allow" }, "commands": [ "ls", "cat" ],
  *                  "system": "prompt.md", "history": "off", "attachments": [ "inbox" ],
  *                  "max_tokens": 4096, "budget_tokens": 64000 },
+ *       "lazy_tools": { "always": [ "read_file", "git_*" ] },
  *       "limits": { "rate_burst": 1000, "rate_per_s": 100, "max_in_flight": 128,
  *                   "call_timeout_ms": 30000 } }
  *
  * "pipe": "NAME" is short for { "name": "NAME" }, "templates": "DIR" for [ "DIR" ], "http":
  * "ADDRESS" for { "address": "ADDRESS" }, "audit": "FILE" for { "file": "FILE" }, "queue":
- * "FILE" for { "file": "FILE" }, and "off" for none, "agent": "MODEL" for { "model": "MODEL" }.
- * Strings may hold ${NAME} and ${NAME:-default}. An unknown key is an error that names the nearest
- * known one; every error names file, line and field. Relative paths are taken from the file's
- * folder. Thread: any, one at a time.
+ * "FILE" for { "file": "FILE" }, and "off" for none, "agent": "MODEL" for { "model": "MODEL" },
+ * "lazy_tools": true for { "always": [] }. Strings may hold ${NAME} and ${NAME:-default}. An
+ * unknown key is an error that names the nearest known one; every error names file, line and field.
+ * Relative paths are taken from the file's folder. Thread: any, one at a time.
  */
 #pragma once
 
@@ -147,6 +148,8 @@ typedef struct Config {
     size_t max_response_bytes;
     int64_t drain_ms;
     size_t page_size;
+    bool lazy_tools;    /* few tools are listed, the others are found by search */
+    char **lazy_always; /* names of those that are listed all the same; NULL: none */
 } Config;
 
 #define CONFIG_NULL ((Config){.path = NULL})

@@ -87,4 +87,5 @@ void config_free_issuers(ConfigHttp *http);
 int config_read_audit(const ConfigReader *reader, JsonValue audit);
 int config_read_queue(const ConfigReader *reader, JsonValue queue);
 int config_read_agent(const ConfigReader *reader, JsonValue agent);
+int config_read_lazy_tools(const ConfigReader *reader, JsonValue lazy);
 void config_agent_deinit(ConfigAgent *agent);

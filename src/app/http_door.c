@@ -420,7 +420,10 @@ int http_door_new(HttpDoor **ret, const HttpDoorConfig *config, Diag *reterr_dia
     *door = (HttpDoor){
         .loop = hub_loop(config->hub),
         .router = hub_router(config->hub),
-        .listener = {.changed = door_on_changed, .updated = door_on_updated, .task = door_on_task},
+        .listener = {.changed = door_on_changed,
+                     .updated = door_on_updated,
+                     .task = door_on_task,
+                     .only_shown = true},
         .needs_auth = config->auth != NULL && http_auth_is_needed(config->auth),
         .timer_ms = INT64_MAX,
     };

@@ -151,6 +151,7 @@ McpOffer http_door_offer(void *context)
         .logging = door->config.logging,
         .lists_change = door->config.lists_change,
         .tasks = router_has_later(router),
+        .lazy_tools = router_hides(router),
         .lists_tasks = door->needs_auth,
     };
 }

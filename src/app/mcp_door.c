@@ -120,6 +120,7 @@ static McpOffer door_offer(void *context)
         .logging = door->logging,
         .lists_change = door->lists_change,
         .tasks = router_has_later(router),
+        .lazy_tools = router_hides(router),
         .lists_tasks = true, /* whoever is at a pipe or a socket of ours is the same user */
     };
 }
@@ -582,7 +583,10 @@ int mcp_door_new(McpDoor **ret, const McpDoorConfig *config)
         .socket_fd = -1,
         .reader = NDJSON_READER_NULL,
         .writer = NDJSON_WRITER_NULL,
-        .listener = {.changed = door_on_changed, .updated = door_on_updated, .task = door_on_task},
+        .listener = {.changed = door_on_changed,
+                     .updated = door_on_updated,
+                     .task = door_on_task,
+                     .only_shown = true},
         .logging = config->logging,
         .lists_change = config->lists_change,
         .expects_tools = config->expects_tools,

@@ -6,6 +6,7 @@
  */
 #include "app/serve.h"
 
+#include "app/economy.h"
 #include "app/end_signals.h"
 #include "app/hub.h"
 #include "app/mcp_door.h"
@@ -21,6 +22,7 @@
 typedef struct Serve {
     const ServeOptions *options;
     Hub *hub;
+    Economy economy;
     Sources sources;
     McpDoor *door;
     IoSignal *signals[END_SIGNALS_N];
@@ -81,8 +83,13 @@ static SourcesWith serve_with(const Serve *serve)
 static int serve_add_tools(Serve *serve, Diag *reterr_diag)
 {
     const ServeOptions *options = serve->options;
-    int r = sources_init(&serve->sources, serve->hub, options->config, serve_with(serve),
-                         options->log, reterr_diag);
+    int r = economy_set(&serve->economy, serve->hub, options->config, reterr_diag);
+
+    if (r != 0) {
+        return r > 0 ? SERVE_E_TOOLS : err_pass(r);
+    }
+    r = sources_init(&serve->sources, serve->hub, options->config, serve_with(serve), options->log,
+                     reterr_diag);
 
     return r == SOURCES_E_TOOLS       ? SERVE_E_TOOLS
            : r == SOURCES_E_PARENT    ? SERVE_E_PARENT
@@ -192,7 +199,7 @@ static int serve_run(Serve *serve, Diag *reterr_diag)
 
 int serve_stdio(const ServeOptions *options, Diag *reterr_diag)
 {
-    Serve serve = {.options = options, .sources = SOURCES_NULL};
+    Serve serve = {.options = options, .economy = ECONOMY_NULL, .sources = SOURCES_NULL};
     int r;
 
     io_ignore_sigpipe();
@@ -207,6 +214,7 @@ int serve_stdio(const ServeOptions *options, Diag *reterr_diag)
     }
     serve.door = mcp_door_free(serve.door);
     sources_deinit(&serve.sources);
+    economy_deinit(&serve.economy);
     serve.hub = hub_free(serve.hub);
     return r;
 }

@@ -474,6 +474,10 @@ static int up_start(Up *up, Diag *reterr_diag)
     if (r != 0) {
         return err_pass(r);
     }
+    r = economy_set(&up->economy, up->hub, &up->config, reterr_diag);
+    if (r != 0) {
+        return r > 0 ? UP_E_TOOLS : err_pass(r);
+    }
     r = sources_init(&up->sources, up->hub, &up->config, with, options->log, reterr_diag);
     if (r != 0) {
         return up_source_result(r);
@@ -524,6 +528,7 @@ int up_run(const UpOptions *options, Diag *reterr_diag)
 {
     Up up = {.options = options,
              .config = CONFIG_NULL,
+             .economy = ECONOMY_NULL,
              .sources = SOURCES_NULL,
              .lock = PRIVATE_FILE_NULL,
              .other_lock = PRIVATE_FILE_NULL};
@@ -548,6 +553,7 @@ int up_run(const UpOptions *options, Diag *reterr_diag)
     up.leaving_front = up_front_free(up.leaving_front);
     up.queue = up_queue_free(up.queue);
     sources_deinit(&up.sources);
+    economy_deinit(&up.economy);
     if (up.hub != NULL) {
         router_set_watch(hub_router(up.hub), NULL);
     }

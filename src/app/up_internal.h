@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/audit.h"
+#include "app/economy.h"
 #include "app/end_signals.h"
 #include "app/hub.h"
 #include "app/hub_lock.h"
@@ -42,6 +43,7 @@ typedef struct Up {
     const UpOptions *options;
     Config config; /* what is served now */
     Hub *hub;
+    Economy economy;
     Sources sources;
     HashSeed seed;
     Watch *watch;

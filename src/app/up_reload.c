@@ -253,6 +253,21 @@ static void record_change(Up *up, const Config *next)
     }
 }
 
+/* ---- what is listed ---- */
+
+static void economy_change(Up *up, const Config *next)
+{
+    Diag diag = DIAG_NULL;
+    int r =
+        economy_is_same(&up->config, next) ? 0 : economy_set(&up->economy, up->hub, next, &diag);
+
+    if (r != 0) {
+        logsink_write(up->options->log, LOGSINK_LEVEL_ERROR, "reload",
+                      "all tools are listed, and results are whole: %s",
+                      r > 0 ? diag.message : io_error_text(-r));
+    }
+}
+
 /* ---- all of it ---- */
 
 /* 0, a negative errno, UP_E_*: nothing has changed then. *next is taken on success. */
@@ -284,6 +299,7 @@ static int reload_to(Up *up, Config *next, bool pipe_can_wait, Diag *reterr_diag
         logsink_write(up->options->log, LOGSINK_LEVEL_WARN, "reload",
                       "the queue stays as it is: its settings count from the next start on");
     }
+    economy_change(up, next);
     router_set_times(hub_router(up->hub), &next->limits);
     router_set_page_size(hub_router(up->hub), next->page_size);
     config_deinit(&up->config);

@@ -154,6 +154,7 @@ struct Call {
     CallCompletion completion;
     Span cursor;
     bool has_cursor;
+    bool only_shown; /* of a list of tools: without those that the router hides */
     bool wants_progress;
     CallLogLevel log_level;
     unsigned can;       /* CALL_CAN_* */

@@ -26,6 +26,7 @@ enum {
     OPTION_TEMPLATES,
     OPTION_WRITE_ROOT,
     OPTION_STATE,
+    OPTION_LAZY_TOOLS,
     OPTION_NO_TOOLKIT,
     OPTION_ALONE,
 };
@@ -34,6 +35,7 @@ static const CliOption serve_options[] = {
     [OPTION_CONFIG] = {"config", "FILE",
                        "settings, or none; else ./toolwire.json, else the user's, if there"},
     SOURCE_FLAGS,
+    ECONOMY_FLAGS,
     [OPTION_ALONE] = {"alone", NULL, "be no front to a hub that runs"},
     LIMIT_FLAGS_CALLS("1000", "100"),
     LIMIT_FLAGS_MCP("1MiB", "10MiB"),
@@ -130,6 +132,7 @@ static int serve_with(const CliArgs *args, const Config *config)
     serve_set_path(&settings.write_root, args->values[OPTION_WRITE_ROOT]);
     serve_set_path(&settings.state, args->values[OPTION_STATE]);
     serve_set_templates(args, folders, &settings);
+    settings.lazy_tools = settings.lazy_tools || args->values[OPTION_LAZY_TOOLS] != NULL;
     r = serve_check_pipe(args, &settings);
     if (r != 0) {
         return r;

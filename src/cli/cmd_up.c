@@ -35,6 +35,7 @@ enum {
     OPTION_TEMPLATES,
     OPTION_WRITE_ROOT,
     OPTION_STATE,
+    OPTION_LAZY_TOOLS,
     OPTION_NO_TOOLKIT,
     OPTION_JSON,
 };
@@ -48,6 +49,7 @@ static const CliOption up_options[] = {
     [OPTION_QUEUE] = {"queue", "FILE",
                       "keep jobs in this file (queue.db in the state folder); off"},
     SOURCE_FLAGS,
+    ECONOMY_FLAGS,
     [OPTION_JSON] = {"json", NULL, "print one line of JSON when it serves"},
     LIMIT_FLAGS_CALLS("1000", "100"),
     LIMIT_FLAGS_MCP("1MiB", "10MiB"),
@@ -105,6 +107,7 @@ static int up_apply_flags(const CliArgs *args, Config *config)
             return err_pass(r);
         }
     }
+    config->lazy_tools = config->lazy_tools || args->values[OPTION_LAZY_TOOLS] != NULL;
     /* Their values were checked before the start. */
     (void)limit_flags_apply(args, config);
     return err_pass(up_set_templates(args, config));

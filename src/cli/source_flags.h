@@ -22,3 +22,8 @@
     [OPTION_WRITE_ROOT] = {"write-root", "DIR", "scaffold_project may write in this folder"},      \
     [OPTION_STATE] = {"state", "DIR", "keep caches here; else in the user's state folder"},        \
     [OPTION_NO_TOOLKIT] = {"no-toolkit", NULL, "offer neither templates nor analyses"}
+
+/* How much of a model's context is used; `serve` and `up`. */
+#define ECONOMY_FLAGS                                                                              \
+    [OPTION_LAZY_TOOLS] = {"lazy-tools", NULL,                                                     \
+                           "list only search_tools, describe_tool and call_tool"}

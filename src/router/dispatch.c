@@ -279,7 +279,9 @@ static int router_describe_all(Router *router, RouterTable *table)
 
 static void router_dispatch_list(Router *router, Call *call, RouterKind kind)
 {
-    RouterTable *table = &router->tables[kind];
+    RouterTable *table = kind == ROUTER_TOOL && call->only_shown && router->shows != NULL
+                             ? &router->shown
+                             : &router->tables[kind];
     CallResult page = {.kind = CALL_RESULT_LIST};
     uint64_t serial = 0;
     size_t start;

@@ -78,31 +78,37 @@ Router *router_free(Router *router)
         table->descriptions = mem_free(table->descriptions);
         map_deinit(&table->by_key);
     }
+    router->shown.entries = mem_free(router->shown.entries);
+    router->shown.descriptions = mem_free(router->shown.descriptions);
     router_faults_deinit(&router->faults);
     bytes_deinit(&router->words);
     arena_deinit(&router->scratch);
     return mem_free(router);
 }
 
-static void router_tell_changed(Router *router, RouterKind kind)
+static void router_tell_changed(Router *router, RouterKind kind, bool is_hidden)
 {
     router->listener_walk = router->listeners;
     while (router->listener_walk != NULL) {
         RouterListener *listener = router->listener_walk;
 
         router->listener_walk = listener->next;
-        if (listener->changed != NULL) {
+        if (listener->changed != NULL && !(is_hidden && listener->only_shown)) {
             listener->changed(listener, kind);
         }
     }
 }
 
-static void router_changed(Router *router, RouterKind kind)
+/* is_hidden: of tools, and none of those that are shown. */
+static void router_changed(Router *router, RouterKind kind, bool is_hidden)
 {
     if (router->n_batches > 0) {
         router->changed |= 1u << kind;
+        if (!is_hidden && kind == ROUTER_TOOL) {
+            router->changed |= ROUTER_CHANGED_SHOWN;
+        }
     } else {
-        router_tell_changed(router, kind);
+        router_tell_changed(router, kind, is_hidden);
     }
 }
 
@@ -123,7 +129,8 @@ void router_batch_end(Router *router)
     router->changed = 0;
     for (unsigned kind = 0; kind < ROUTER_N_KINDS; kind++) {
         if ((changed & 1u << kind) != 0) {
-            router_tell_changed(router, (RouterKind)kind);
+            router_tell_changed(router, (RouterKind)kind,
+                                kind == ROUTER_TOOL && (changed & ROUTER_CHANGED_SHOWN) == 0);
         }
     }
 }
@@ -219,10 +226,46 @@ static int table_reserve(RouterTable *table)
     return 0;
 }
 
+/* Puts one in, in order of serial numbers; there is room. */
+static void table_put(RouterTable *table, RouterEntry *entry)
+{
+    size_t i;
+
+    assert(table->n < table->cap);
+    /* Nearly always it is the last. */
+    for (i = table->n; i > 0 && table->entries[i - 1]->serial > entry->serial; i--) {
+    }
+    memmove(table->entries + i + 1, table->entries + i, (table->n - i) * sizeof(RouterEntry *));
+    memmove(table->descriptions + i + 1, table->descriptions + i,
+            (table->n - i) * sizeof(*table->descriptions));
+    table->entries[i] = entry;
+    table->descriptions[i] = router_entry_description(entry);
+    table->n_later += entry->text == NULL;
+    table->n++;
+}
+
+/* False: it was not there. */
+static bool table_take(RouterTable *table, const RouterEntry *entry)
+{
+    size_t i = 0;
+
+    while (i < table->n && table->entries[i] != entry) {
+        i++;
+    }
+    if (i == table->n) {
+        return false;
+    }
+    table->n_later -= table->descriptions[i].node == NULL;
+    table->n--;
+    memmove(table->entries + i, table->entries + i + 1, (table->n - i) * sizeof(RouterEntry *));
+    memmove(table->descriptions + i, table->descriptions + i + 1,
+            (table->n - i) * sizeof(*table->descriptions));
+    return true;
+}
+
 static int table_add(RouterTable *table, RouterEntry *entry)
 {
     int r = table_reserve(table);
-    size_t i;
 
     if (r != 0) {
         return err_pass(r);
@@ -237,16 +280,7 @@ static int table_add(RouterTable *table, RouterEntry *entry)
     if (r != 0) {
         return err_fold(r);
     }
-    /* Nearly always it is the last. */
-    for (i = table->n; i > 0 && table->entries[i - 1]->serial > entry->serial; i--) {
-    }
-    memmove(table->entries + i + 1, table->entries + i, (table->n - i) * sizeof(RouterEntry *));
-    memmove(table->descriptions + i + 1, table->descriptions + i,
-            (table->n - i) * sizeof(*table->descriptions));
-    table->entries[i] = entry;
-    table->descriptions[i] = router_entry_description(entry);
-    table->n_later += entry->text == NULL;
-    table->n++;
+    table_put(table, entry);
     return 0;
 }
 
@@ -255,10 +289,21 @@ void router_set_rank(Router *router, unsigned rank)
     router->rank = rank;
 }
 
+/* Whether a list of few tools has it, and room for it there. */
+static int shown_reserve(Router *router, const RouterEntry *entry, bool *ret)
+{
+    if (entry->kind != ROUTER_TOOL || router->shows == NULL) {
+        return 0;
+    }
+    *ret = router->shows(router->shows_context, router_entry_key(entry));
+    return *ret ? err_pass(table_reserve(&router->shown)) : 0;
+}
+
 int router_add(Router *router, const RouterSpec *spec, Diag *reterr_diag)
 {
     RouterTable *table = &router->tables[spec->kind];
     RouterEntry *entry = NULL;
+    bool is_shown = true;
     int r;
 
     if (table->n >= LIMIT_ROUTER_ENTRIES) {
@@ -272,7 +317,8 @@ int router_add(Router *router, const RouterSpec *spec, Diag *reterr_diag)
     }
     /* So the entries are in the order of their serial numbers, by which cursors find them. */
     entry->serial = (uint64_t)router->rank << ROUTER_RANK_SHIFT | (router->last_serial + 1);
-    r = table_add(table, entry);
+    r = shown_reserve(router, entry, &is_shown);
+    r = r != 0 ? r : table_add(table, entry);
     if (r != 0) {
         if (r == ROUTER_E_EXISTS) {
             (void)diag_set(reterr_diag, r, "%.100s is taken", entry->key);
@@ -280,10 +326,13 @@ int router_add(Router *router, const RouterSpec *spec, Diag *reterr_diag)
         (void)router_entry_free(entry);
         return r;
     }
+    if (is_shown && router->shows != NULL && spec->kind == ROUTER_TOOL) {
+        table_put(&router->shown, entry);
+    }
     router->last_serial++;
     router->n_completing += entry->completes;
     router->n_commands += entry->is_command;
-    router_changed(router, spec->kind);
+    router_changed(router, spec->kind, !is_shown);
     return 0;
 }
 
@@ -291,25 +340,21 @@ int router_remove(Router *router, RouterKind kind, Span key)
 {
     RouterTable *table = &router->tables[kind];
     RouterEntry *entry = map_remove(&table->by_key, key);
-    size_t i = 0;
+    bool is_shown = true;
 
     if (entry == NULL) {
         return ROUTER_E_MISSING;
     }
     router->recent_tool = NULL;
-    while (table->entries[i] != entry) {
-        i++;
+    (void)table_take(table, entry);
+    if (kind == ROUTER_TOOL && router->shows != NULL) {
+        is_shown = table_take(&router->shown, entry);
     }
-    table->n_later -= table->descriptions[i].node == NULL;
-    table->n--;
-    memmove(table->entries + i, table->entries + i + 1, (table->n - i) * sizeof(RouterEntry *));
-    memmove(table->descriptions + i, table->descriptions + i + 1,
-            (table->n - i) * sizeof(*table->descriptions));
     router->n_completing -= entry->completes;
     router->n_commands -= entry->is_command;
     /* key may point into the entry, and a listener must find it gone. */
     (void)router_entry_unref(entry);
-    router_changed(router, kind);
+    router_changed(router, kind, !is_shown);
     return 0;
 }
 
@@ -336,6 +381,40 @@ void router_fill(Router *router)
     router->rank = rank;
     router->changed = changed;
     router_batch_end(router);
+}
+
+int router_set_shown(Router *router, bool (*shows)(void *context, Span name), void *context)
+{
+    const RouterTable *tools = &router->tables[ROUTER_TOOL];
+    RouterTable shown = {.n = 0};
+
+    for (size_t i = 0; shows != NULL && i < tools->n; i++) {
+        int r = 0;
+
+        if (shows(context, router_entry_key(tools->entries[i]))) {
+            r = table_reserve(&shown);
+            if (r == 0) {
+                table_put(&shown, tools->entries[i]);
+            }
+        }
+        if (r != 0) {
+            mem_free(shown.entries);
+            mem_free(shown.descriptions);
+            return err_pass(r);
+        }
+    }
+    mem_free(router->shown.entries);
+    mem_free(router->shown.descriptions);
+    router->shown = shown;
+    router->shows = shows;
+    router->shows_context = context;
+    router_changed(router, ROUTER_TOOL, false);
+    return 0;
+}
+
+bool router_hides(const Router *router)
+{
+    return router->shows != NULL;
 }
 
 size_t router_count(const Router *router, RouterKind kind)

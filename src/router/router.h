@@ -99,6 +99,7 @@ struct RouterListener {
     void (*there)(RouterListener *listener);
     /* A task has come to another status; owner: whose it is, empty: everybody's. */
     void (*task)(RouterListener *listener, const CallTask *task, Span owner);
+    bool only_shown; /* not told of changes among tools that are hidden (router_set_shown) */
     RouterListener *next;
     RouterListener *prev;
 };
@@ -138,6 +139,12 @@ int router_add(Router *router, const RouterSpec *spec, Diag *reterr_diag);
 
 /* key: name, URI or URI template. Calls that run go on. 0, ROUTER_E_MISSING. */
 int router_remove(Router *router, RouterKind kind, Span key);
+
+/* Which tools stand in lists for askers that want few of them (Call.only_shown); the others are
+ * hidden there, and can be called all the same. shows NULL: none is hidden, as at the start.
+ * Listeners are told. Borrows context until it is replaced. 0, -ENOMEM: nothing has changed. */
+int router_set_shown(Router *router, bool (*shows)(void *context, Span name), void *context);
+bool router_hides(const Router *router);
 
 /* Between begin and end listeners are told once a kind, at the end. Nestable. */
 void router_batch_begin(Router *router);

@@ -23,8 +23,15 @@ typedef struct RouterTable {
     size_t cap;
 } RouterTable;
 
+/* In Router.changed, beside 1 << kind: of the tools that changed, some are shown. */
+#define ROUTER_CHANGED_SHOWN (1u << ROUTER_N_KINDS)
+
 struct Router {
     RouterTable tables[ROUTER_N_KINDS];
+    /* The tools that are not hidden; by_key is not used. Kept only while shows is set. */
+    RouterTable shown;
+    bool (*shows)(void *context, Span name);
+    void *shows_context;
     RouterEntry *recent_tool; /* the one called last, while it is in the table */
     uint64_t last_serial;
     unsigned rank; /* of what is added */
@@ -42,7 +49,7 @@ struct Router {
     RouterListener *listeners;
     RouterListener *listener_walk; /* the next one to be told; moved when that one leaves */
     unsigned n_batches;            /* open ones */
-    unsigned changed;              /* 1 << kind, while one is open */
+    unsigned changed;              /* 1 << kind, …_SHOWN, while one is open */
     const RouterWatch *watch;      /* or NULL */
     const CallProvider *later;     /* who takes tasks; or NULL */
     void *later_context;

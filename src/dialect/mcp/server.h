@@ -48,6 +48,9 @@ typedef struct McpIdentity {
     Span instructions;
 } McpIdentity;
 
+/* A tool that calls another one, {"name", "arguments"}: where lists show only some (McpOffer). */
+#define MCP_CALL_TOOL "call_tool"
+
 /* What there is; capabilities say this and no more. Asked whenever it matters. */
 typedef struct McpOffer {
     bool tools;
@@ -57,6 +60,8 @@ typedef struct McpOffer {
     bool logging;
     bool lists_change; /* mcp_server_list_changed may be called */
     bool tasks;        /* tools may run as tasks: the core's of 2025-11-25, later the extension's */
+    bool lazy_tools;   /* lists of tools hold what the router shows (Call.only_shown), and
+                          MCP_CALL_TOOL stands for the tool that it names */
     bool lists_tasks; /* tasks/list, too (2025-11-25): it is known who asks, or there is only one */
 } McpOffer;
 

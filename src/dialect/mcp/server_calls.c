@@ -69,6 +69,30 @@ static bool take_completion(McpServer *server, const McpInbound *in, Wanted *wan
            are_strings(server, in, completion->context, "params.context.arguments");
 }
 
+/* A call of MCP_CALL_TOOL becomes that of the tool which it names: whatever a call has, from the
+ * check of its arguments to its task, it has as if it had come directly. What names no tool goes on
+ * as it is, to the one who says so. */
+static void take_named_tool(McpServer *server, const McpInbound *in, Wanted *want)
+{
+    JsonValue arguments = JSON_VALUE_NULL;
+    JsonValue value;
+    Span name;
+
+    if (!in->offer.lazy_tools || server->config.is_tool == NULL ||
+        !span_equals(want->target, SPAN(MCP_CALL_TOOL)) || want->arguments.node == NULL ||
+        !json_get(want->arguments, SPAN("name"), &value) || json_kind(value) != JSON_STRING ||
+        json_string(value, &server->arena, &name) != 0 || span_equals(name, SPAN(MCP_CALL_TOOL)) ||
+        !server->config.is_tool(server->config.context, name)) {
+        return;
+    }
+    if (json_get(want->arguments, SPAN("arguments"), &arguments) &&
+        json_kind(arguments) != JSON_OBJECT) {
+        return;
+    }
+    want->target = name;
+    want->arguments = arguments;
+}
+
 /* False if the request was refused. */
 static bool take_params(McpServer *server, const McpInbound *in, Wanted *want)
 {
@@ -235,6 +259,7 @@ static void open_call(McpServer *server, const McpInbound *in, Span method, cons
     call->completion = want->completion;
     call->cursor = want->cursor;
     call->has_cursor = want->cursor.p != NULL;
+    call->only_shown = in->offer.lazy_tools;
     call->wants_progress = in->token.n > 0;
     call->log_level = in->log_level;
     call->can = in->can;
@@ -252,6 +277,9 @@ void mcp_serve_call(McpServer *server, const McpInbound *in, Span method, CallVe
 
     if (!take_params(server, in, &want)) {
         return;
+    }
+    if (verb == CALL_TOOL) {
+        take_named_tool(server, in, &want);
     }
     if (in->revision >= MCP_FIRST_MODERN &&
         (verb == CALL_TOOL || verb == CALL_PROMPT || verb == CALL_READ) &&

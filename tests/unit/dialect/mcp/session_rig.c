@@ -89,7 +89,8 @@ static McpOffer get_offer(void *context)
 static bool is_tool(void *context, Span method)
 {
     (void)context;
-    return span_equals(method, SPAN("echo")) || span_equals(method, SPAN("form"));
+    return span_equals(method, SPAN("echo")) || span_equals(method, SPAN("form")) ||
+           span_equals(method, SPAN("job"));
 }
 
 /* The provider. */

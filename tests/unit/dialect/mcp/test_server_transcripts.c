@@ -302,6 +302,7 @@ static void cmd_offer(Player *player, const char *words)
                                    .logging = strstr(words, "logging") != NULL,
                                    .lists_change = strstr(words, "static") == NULL,
                                    .tasks = strstr(words, "tasks") != NULL,
+                                   .lazy_tools = strstr(words, "lazy") != NULL,
                                    .lists_tasks = strstr(words, "tasklist") != NULL};
 }
 

@@ -1,0 +1,164 @@
+// What keeps a model's context small: tools that are found by search, results that are shortened.
+//
+//   context.mjs TOOLWIRE
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import readline from 'node:readline';
+import { assert, Checks } from '../interop/checks.mjs';
+
+const toolwire = path.resolve(process.argv[2]);
+const checks = new Checks('context');
+const work = mkdtempSync(path.join(os.tmpdir(), 'tw-context-'));
+const env = { PATH: process.env.PATH, HOME: work, XDG_RUNTIME_DIR: work, XDG_STATE_HOME: work, TMPDIR: work };
+process.once('exit', () => rmSync(work, { recursive: true, force: true }));
+
+const MODERN = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {},
+    'io.modelcontextprotocol/clientInfo': { name: 'context', version: '1' } };
+
+/** One server on stdio; answers by id, notifications in a list. */
+class Wire {
+    #waiting = new Map();
+    #id = 0;
+
+    constructor(args) {
+        this.told = [];
+        this.child = spawn(toolwire, args, { cwd: work, env, stdio: ['pipe', 'pipe', 'inherit'] });
+        process.once('exit', () => this.child.kill('SIGKILL'));
+        readline.createInterface({ input: this.child.stdout }).on('line', (line) => {
+            const message = JSON.parse(line);
+            const done = this.#waiting.get(message.id);
+            if (done === undefined) {
+                this.told.push(message);
+                this.onTold?.(message);
+            } else {
+                done(message);
+            }
+        });
+    }
+
+    send(message) {
+        this.child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+    }
+
+    /** Gives the id and the promise of the answer. */
+    begin(method, params = {}) {
+        const id = ++this.#id;
+        const answer = new Promise((done) => this.#waiting.set(id, done));
+        this.send({ id, method, params });
+        return { id, answer };
+    }
+
+    async ask(method, params) {
+        const { error, result } = await this.begin(method, params).answer;
+        assert.equal(error, undefined, JSON.stringify(error));
+        return result;
+    }
+
+    call(name, args, more = {}) {
+        return this.ask('tools/call', { name, arguments: args, ...more });
+    }
+
+    async hello(protocolVersion) {
+        await this.ask('initialize', { protocolVersion, capabilities: {}, clientInfo: { name: 'context', version: '1' } });
+        this.send({ method: 'notifications/initialized' });
+        return this;
+    }
+
+    async end() {
+        this.child.stdin.end();
+        await once(this.child, 'exit');
+    }
+}
+
+const text = (result) => result.content.map((block) => block.text ?? '').join('\n');
+const names = ({ tools }) => tools.map(({ name }) => name);
+const LAZY = ['serve', '--alone', '--config', path.join(work, 'lazy.json'), '--no-toolkit', '--diagnostics'];
+const THREE = ['search_tools', 'describe_tool', 'call_tool'];
+
+writeFileSync(path.join(work, 'lazy.json'), JSON.stringify({ lazy_tools: { always: ['ech*'] } }));
+
+for (const era of ['2024-11-05', '2025-11-25', '2026-07-28']) {
+    const wire = new Wire(LAZY);
+    const meta = era === '2026-07-28' ? { _meta: MODERN } : {};
+    if (era !== '2026-07-28') {
+        await wire.hello(era);
+    }
+    await checks.check(`${era}: the list holds the three tools, and what is always shown`, async () => {
+        assert.deepEqual(names(await wire.ask('tools/list', meta)), [...THREE, 'echo']);
+    });
+    await checks.check(`${era}: a tool is found, described and called`, async () => {
+        assert.match(text(await wire.call('search_tools', { query: 'wait some milliseconds' }, meta)), /\n- sleep\(ms\)/);
+        assert.equal(JSON.parse(text(await wire.call('describe_tool', { name: 'sleep' }, meta))).name, 'sleep');
+        assert.equal(text(await wire.call('call_tool', { name: 'sleep', arguments: { ms: 1 } }, meta)), 'slept 1 ms');
+        assert.equal(text(await wire.call('sleep', { ms: 2 }, meta)), 'slept 2 ms');
+    });
+    await checks.check(`${era}: its arguments and errors are its own`, async () => {
+        const direct = await wire.begin('tools/call', { name: 'sleep', arguments: { ms: 'x' }, ...meta }).answer;
+        const through = await wire.begin('tools/call',
+            { name: 'call_tool', arguments: { name: 'sleep', arguments: { ms: 'x' } }, ...meta }).answer;
+        assert.deepEqual({ ...through, id: 0 }, { ...direct, id: 0 });
+        const failed = await wire.begin('tools/call',
+            { name: 'call_tool', arguments: { name: 'fail', arguments: { code: -7, message: 'no' } }, ...meta }).answer;
+        assert.match(JSON.stringify(failed), /-7/);
+        const unknown = await wire.call('call_tool', { name: 'slep', arguments: {} }, meta);
+        assert.equal(unknown.isError, true);
+        assert.match(text(unknown), /There is no tool slep\. Perhaps[^]*- sleep\(ms\)/);
+    });
+    await checks.check(`${era}: progress and cancel reach it`, async () => {
+        const { id } = wire.begin('tools/call', { name: 'call_tool', arguments: { name: 'sleep', arguments: { ms: 60000 } },
+            _meta: { ...meta._meta, progressToken: 'p' } });
+        wire.send({ method: 'notifications/cancelled', params: { requestId: id, ...meta } });
+        const running = wire.begin('tools/call', { name: 'call_tool', arguments: { name: 'sleep', arguments: { ms: 60 } },
+            _meta: { ...meta._meta, progressToken: 'q' } });
+        assert.equal(text((await running.answer).result), 'slept 60 ms');
+        assert.ok(wire.told.some(({ method, params }) => method === 'notifications/progress' && params.progressToken === 'q'));
+    });
+    await wire.end(); /* at once: the cancelled call does not hold it up for a minute */
+}
+
+await checks.check('a hub counts and records the tool that was meant, and lists what its settings say', async () => {
+    const config = path.join(work, 'hub.json');
+    const audit = path.join(work, 'audit.jsonl');
+    writeFileSync(config, JSON.stringify({ lazy_tools: true, http: 'off', queue: 'off', audit, state: path.join(work, 'state') }));
+    const hub = spawn(toolwire, ['up', '--config', config, '--json', '--diagnostics', '--no-toolkit'],
+        { cwd: work, env, stdio: ['ignore', 'pipe', 'inherit'] });
+    const kill = () => hub.kill('SIGKILL');
+    process.once('exit', kill);
+    await once(hub.stdout, 'data');
+    const wire = await new Wire(['serve', '--config', config]).hello('2025-11-25');
+    assert.deepEqual(names(await wire.ask('tools/list')), THREE);
+    assert.equal(text(await wire.call('call_tool', { name: 'echo', arguments: { message: 'm' } })), 'm');
+    const lines = readFileSync(audit, 'utf8').trim().split('\n').map((line) => JSON.parse(line));
+    assert.deepEqual(lines.filter(({ target }) => target === 'echo').length, 1, JSON.stringify(lines));
+    assert.ok(!lines.some(({ target }) => target === 'call_tool'));
+    // The settings change while it serves.
+    const changed = new Promise((done) => { wire.onTold = ({ method }) => method === 'notifications/tools/list_changed' && done(); });
+    writeFileSync(config, JSON.stringify({ http: 'off', queue: 'off', audit, state: path.join(work, 'state') }));
+    hub.kill('SIGHUP');
+    await changed;
+    assert.deepEqual(names(await wire.ask('tools/list')), ['echo', 'sleep', 'fail']);
+    await wire.end();
+    hub.kill('SIGTERM');
+    await once(hub, 'exit');
+    process.removeListener('exit', kill);
+});
+
+await checks.check('settings that make no sense are refused by name', async () => {
+    const bad = path.join(work, 'bad.json');
+    for (const [settings, wanted] of [[{ lazy_tools: 7 }, /lazy_tools: expected true, false or an object/],
+        [{ lazy_tools: { allways: [] } }, /lazy_tools\.allways: unknown key; did you mean 'always'/],
+        [{ lazy_tools: { always: [1] } }, /lazy_tools\.always\[0\]: expected a string/]]) {
+        writeFileSync(bad, JSON.stringify(settings));
+        try {
+            execFileSync(toolwire, ['serve', '--alone', '--config', bad], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+            assert.fail('it served');
+        } catch (error) {
+            assert.match(String(error.stderr), wanted);
+        }
+    }
+});
+
+checks.finish();
