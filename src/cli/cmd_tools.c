@@ -6,7 +6,18 @@
 #include "cli/peer_content.h"
 #include "cli/peer_session.h"
 #include "cli/table.h"
+#include "cli/tools_tokens.h"
 #include "json/json.h"
+
+enum {
+    OPTION_TOKENS = PEER_N_OPTIONS,
+};
+
+static const CliOption tools_options[] = {
+    PEER_OPTIONS,
+    [OPTION_TOKENS] = {"tokens", NULL, "show what the list costs a model, tool by tool"},
+    {NULL, NULL, NULL},
+};
 
 /* What a tool says of itself; hints, which nobody checks. */
 static Span tool_hint(JsonValue tool)
@@ -175,6 +186,10 @@ static int tools_run(const CliArgs *args)
     JsonValue tools;
     int status;
 
+    if (args->n_operands > 0 && args->values[OPTION_TOKENS] != NULL) {
+        return cli_usage_error(args, "--tokens is about all tools, but got '%s'",
+                               args->operands[0]);
+    }
     if (args->n_operands > 1) {
         return cli_usage_error(args, "one TOOL at most, but got '%s', too", args->operands[1]);
     }
@@ -187,6 +202,9 @@ static int tools_run(const CliArgs *args)
     if (status != 0) {
         return status;
     }
+    if (args->values[OPTION_TOKENS] != NULL) {
+        return tools_tokens_show(session, tools, &arena);
+    }
     return tools_show(session, tools, args->n_operands == 1 ? args->operands[0] : NULL, &arena);
 }
 
@@ -196,7 +214,8 @@ const CliCommand cmd_tools = {
     .summary = "list the tools of an MCP server, or show one",
     .details = "COMMAND is cut into words as a shell would cut it, but no shell runs:\n"
                "  toolwire tools --server 'node server.js quiet'\n"
-               "With TOOL: all that the server says of it, and its arguments.",
-    .options = peer_options,
+               "With TOOL: all that the server says of it, and its arguments.\n"
+               "Tokens are estimated; a model's own tokenizer differs by a few per cent.",
+    .options = tools_options,
     .run = tools_run,
 };

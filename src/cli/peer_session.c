@@ -39,14 +39,7 @@
 #define SESSION_GRACE_MS 1000
 
 const CliOption peer_options[] = {
-    [PEER_OPTION_SERVER] = {"server", "COMMAND",
-                            "start this MCP server: program and arguments; or unix:PATH"},
-    [PEER_OPTION_SOCKET] = {"socket", "PATH", "or connect to the one at this Unix socket"},
-    [PEER_OPTION_STATE] = {"state", "DIR",
-                           "or to the hub of this state folder (your own); without a hub, serve"},
-    [PEER_OPTION_ERA] = {"era", "ERA", "auto (default), legacy (initialize) or modern"},
-    [PEER_OPTION_TIMEOUT] = {"timeout", "TIME", "give up after this long without a sign (60s)"},
-    [PEER_OPTION_JSON] = {"json", NULL, "print what the server said, as JSON"},
+    PEER_OPTIONS,
     {NULL, NULL, NULL},
 };
 
