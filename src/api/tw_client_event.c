@@ -156,6 +156,7 @@ void api_client_on_event(void *context, McpPeer *peer, const McpClientEvent *eve
     case MCP_CLIENT_FAILED:
         client_on_failed(client, event);
         break;
+    case MCP_CLIENT_RENEWED:
     case MCP_CLIENT_UNASK: /* questions are answered at once */
     case MCP_CLIENT_RESTART:
         break;

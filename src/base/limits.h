@@ -113,6 +113,10 @@
 #define LIMIT_MCP_PROBE_MS          5000
 #define LIMIT_MCP_CLIENT_REQUEST_MS 60000
 
+/* Requests under way at once to one server over HTTP, each of which may be a connection; others
+ * wait. More than any server's share of our descriptors. */
+#define LIMIT_MCP_HTTP_CLIENT_STREAMS 256
+
 /* Output that waits for a peer: above it nothing more is read from that peer. Answers of calls in
  * flight still find room, so that no result is thrown away: a door holds at most so many as calls
  * may be open. */

@@ -265,8 +265,9 @@ static CallLogLevel session_log_level(LogSinkLevel level)
 
 static int session_read_options(const CliArgs *args, McpClientConfig *config)
 {
-    static const char *const eras[] = {"auto", "legacy", "modern"};
-    static const McpClientMode modes[] = {MCP_CLIENT_AUTO, MCP_CLIENT_LEGACY, MCP_CLIENT_MODERN};
+    static const char *const eras[] = {"auto", "legacy", "modern", "assume"};
+    static const McpClientMode modes[] = {MCP_CLIENT_AUTO, MCP_CLIENT_LEGACY, MCP_CLIENT_MODERN,
+                                          MCP_CLIENT_ASSUME};
     const char *era = args->values[PEER_OPTION_ERA];
     const char *timeout = args->values[PEER_OPTION_TIMEOUT];
     size_t index = 0;
@@ -279,7 +280,8 @@ static int session_read_options(const CliArgs *args, McpClientConfig *config)
         return cli_usage_error(args, "--state is for a hub, and excludes --server and --socket");
     }
     if (era != NULL && !text_is_one_of(span_from_str(era), eras, TW_ARRAY_SIZE(eras), &index)) {
-        return cli_usage_error(args, "--era is '%s'; it can be auto, legacy or modern", era);
+        return cli_usage_error(args, "--era is '%s'; it can be auto, legacy, modern or assume",
+                               era);
     }
     config->mode = modes[index];
     if (timeout != NULL &&
@@ -343,6 +345,18 @@ static int session_start_with_hub(PeerSession *session, McpPeerConfig *config, D
     return r != MCP_PEER_E_CANNOT_START ? r : session_start_own(session, config, diag);
 }
 
+static bool session_is_url(const char *server)
+{
+    static const char *const schemes[] = {"http://", "https://", "http+unix:"};
+
+    for (size_t i = 0; i < TW_ARRAY_SIZE(schemes); i++) {
+        if (strncmp(server, schemes[i], strlen(schemes[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int session_start(PeerSession *session, const McpClientConfig *client, Diag *diag)
 {
     const char *server = session->args->values[PEER_OPTION_SERVER];
@@ -359,7 +373,9 @@ static int session_start(PeerSession *session, const McpClientConfig *client, Di
     if (server == NULL && config.socket_path == NULL) {
         return session_start_with_hub(session, &config, diag);
     }
-    if (server != NULL && strncmp(server, SESSION_UNIX, strlen(SESSION_UNIX)) == 0) {
+    if (server != NULL && session_is_url(server)) {
+        config.url = server;
+    } else if (server != NULL && strncmp(server, SESSION_UNIX, strlen(SESSION_UNIX)) == 0) {
         config.socket_path = server + strlen(SESSION_UNIX);
     } else if (server != NULL) {
         r = words_split(&session->strings, server, &words, &n_words, diag);

@@ -28,12 +28,14 @@ extern const CliOption peer_options[];
 
 /* Its rows, for commands that have further options behind them. */
 #define PEER_OPTIONS                                                                               \
-    [PEER_OPTION_SERVER] = {"server", "COMMAND",                                                   \
-                            "start this MCP server: program and arguments; or unix:PATH"},         \
+    [PEER_OPTION_SERVER] =                                                                         \
+        {"server", "COMMAND",                                                                      \
+         "start this MCP server: program and arguments; or its URL; or unix:PATH"},                \
     [PEER_OPTION_SOCKET] = {"socket", "PATH", "or connect to the one at this Unix socket"},        \
     [PEER_OPTION_STATE] = {"state", "DIR",                                                         \
                            "or to the hub of this state folder (your own); without a hub, serve"}, \
-    [PEER_OPTION_ERA] = {"era", "ERA", "auto (default), legacy (initialize) or modern"},           \
+    [PEER_OPTION_ERA] =                                                                            \
+        {"era", "ERA", "auto (default), legacy (initialize), modern, or assume (modern unasked)"}, \
     [PEER_OPTION_TIMEOUT] = {"timeout", "TIME", "give up after this long without a sign (60s)"},   \
     [PEER_OPTION_JSON] = {"json", NULL, "print what the server said, as JSON"}
 

@@ -327,6 +327,9 @@ static bool fetch_set_request(IoFetch *fetch, const IoFetchRequest *request)
            library->curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, connect_ms) == CURLE_OK &&
            library->curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)request->total_ms) ==
                CURLE_OK &&
+           (request->unix_socket == NULL ||
+            library->curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, request->unix_socket) ==
+                CURLE_OK) &&
            (!io_fetch_is_loopback(request->url) ||
             library->curl_easy_setopt(easy, CURLOPT_NOPROXY, "*") == CURLE_OK) &&
            fetch_set_body(fetch, request);

@@ -64,8 +64,9 @@ typedef struct IoFetchField {
 } IoFetchField;
 
 typedef struct IoFetchRequest {
-    const char *method; /* "GET", "POST", "DELETE"… */
-    const char *url;    /* http or https */
+    const char *method;      /* "GET", "POST", "DELETE"… */
+    const char *url;         /* http or https */
+    const char *unix_socket; /* connect to this one, whatever host the address names; NULL: TCP */
     const IoFetchField *fields;
     size_t n_fields;
     Span body;               /* borrowed until done or free; sent if p is not NULL */

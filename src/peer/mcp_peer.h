@@ -1,21 +1,30 @@
-/* peer/mcp_peer.h: an MCP server that we use: a child process or a Unix socket, and the client
- * session with it.
+/* peer/mcp_peer.h: an MCP server that we use: a child process, a Unix socket or an address, and the
+ * client session with it.
  *
- * Joins io/process, io/stream, frame/ndjson and dialect/mcp/client. Restarts a child that ends on
- * the probe. Thread: loop.
+ * Joins the session (dialect/mcp/client) with io/process, io/stream and frame/ndjson, or with
+ * dialect/mcp/http_client and io/fetch. Restarts a child that ends on the probe. Thread: loop.
  */
 #pragma once
 
 #include "base/diag.h"
 #include "base/logsink.h"
 #include "dialect/mcp/client.h"
+#include "dialect/mcp/http_client.h"
 #include "io/loop.h"
+#include "peer/auth.h"
+#include "peer/web.h"
 
 typedef struct McpPeer McpPeer;
 
 typedef struct McpPeerConfig {
     IoLoop *loop;
-    const char *const *argv;        /* the server to start; copied. NULL: connect to socket_path */
+    const char *const *argv; /* the server to start; copied. NULL: connect to socket_path */
+    const char
+        *url; /* http://…, https://…, http+unix:SOCKET:/path; copied. NULL: one of the others */
+    const McpHttpField *fields; /* url: sent with every request; copied, and never shown */
+    size_t n_fields;
+    PeerWeb *web;                   /* url: what peers share; borrowed. NULL: this one is alone */
+    PeerAuth *auth;                 /* url: what to show; borrowed. NULL: nothing but fields */
     const char *const *environment; /* NULL: ours; copied */
     const char *folder;             /* NULL: ours */
     const char *socket_path;
@@ -36,8 +45,9 @@ enum {
 /* Starts or connects, and begins the session. 0, -ENOMEM, MCP_PEER_E_CANNOT_START. Gives *ret. */
 int mcp_peer_new(McpPeer **ret, const McpPeerConfig *config, Diag *reterr_diag);
 
-/* Ends politely: closes the server's input, waits grace_ms for its exit, then TERM, then KILL;
- * `done` (may be NULL) comes when it is over. */
+/* Ends politely: closes the server's input, waits grace_ms for its exit, then TERM, then KILL; over
+ * HTTP takes leave of the session, and waits grace_ms for the answer; `done` (may be NULL) comes
+ * when it is over. */
 void mcp_peer_close(McpPeer *peer, int64_t grace_ms, void (*done)(void *context), void *context);
 McpPeer *mcp_peer_free(McpPeer *peer);
 

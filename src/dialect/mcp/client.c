@@ -111,13 +111,14 @@ bool mcp_client_next(McpClient *client, McpClientEvent *ret)
 int client_request_send(McpClient *client, ClientRequest *request, Span method, Span params)
 {
     /* The first time the owner's number serves; a request that is repeated needs another. */
-    uint64_t wire_id = request->n_rounds == 0 ? request->id : ++client->last_number;
+    uint64_t wire_id = request->was_sent ? ++client->last_number : request->id;
     uint64_t token = request->wants_progress ? wire_id : 0;
     int r = client_write_request(client, wire_id, method, params, request, token);
 
     if (r != 0) {
         return r;
     }
+    request->was_sent = true;
     client_request_set_wire(client, request, wire_id);
     client_deadline_start(client, request, client->now_ms);
     return 0;
@@ -159,7 +160,7 @@ int mcp_client_request(McpClient *client, Span method, Span params, bool wants_p
     request->wants_progress = wants_progress;
     request->is_endless = span_equals(method, SPAN("subscriptions/listen"));
     request->may_ask = request_may_ask(method);
-    if (!is_ready || (client_is_modern(client) && request->may_ask)) {
+    if (!is_ready || (client_is_modern(client) && (request->may_ask || client->config.is_http))) {
         r = client_request_keep(request, method, params);
     }
     if (r == 0 && is_ready) {

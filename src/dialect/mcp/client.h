@@ -54,11 +54,15 @@ typedef enum McpClientMode {
     MCP_CLIENT_AUTO,   /* probe, fall back */
     MCP_CLIENT_LEGACY, /* `initialize` at once */
     MCP_CLIENT_MODERN, /* probe; a server that does not answer it is an error */
+    MCP_CLIENT_ASSUME, /* modern without a probe: READY at once, with no value (node NULL) */
 } McpClientMode;
 
 typedef struct McpClientConfig {
     const McpIdentity *identity; /* borrowed for the life of the session */
     McpClientMode mode;
+    bool is_http; /* each message goes by itself: silence proves no era and nothing is to be
+                     restarted; what a modern server refuses for its version or its headers is sent
+                     once more */
     McpRevision
         legacy_revision;    /* asked for by `initialize`; MCP_2025_11_25 unless told otherwise */
     unsigned can;           /* CALL_CAN_*: what we answer, and so declare */
@@ -77,13 +81,17 @@ typedef uint64_t McpRequestId;
 
 typedef enum McpClientEventKind {
     MCP_CLIENT_READY,    /* revision; value: the initialize or discover result */
+    MCP_CLIENT_RENEWED,  /* the server had forgotten the session and has begun a new one
+                            (mcp_client_renew): subscriptions are gone, lists may differ. value: the
+                            initialize result */
     MCP_CLIENT_RESULT,   /* id; value: the result, complete */
     MCP_CLIENT_ERROR,    /* id; code, text, value (data, node NULL if none). Also our own:
                             MCP_CLIENT_CODE_*, and too many rounds of input (-32603) */
     MCP_CLIENT_ASK,      /* ask, ask_kind, value: params (node NULL if none); id: the request that
-                            waits for it, 0 in legacy eras, which do not say. Owner must answer with
-                            mcp_client_answer or mcp_client_refuse, now or later; until then no
-                            clock of ours runs but the hard maximum */
+                            waits for it, 0 if that is not known: in legacy eras only the transport
+                            may know it. Owner must answer with mcp_client_answer or
+                            mcp_client_refuse, now or later; until then no clock of ours runs but
+                            the hard maximum */
     MCP_CLIENT_UNASK,    /* ask: the server takes the question back */
     MCP_CLIENT_PROGRESS, /* id; progress */
     MCP_CLIENT_NOTIFICATION, /* text: method; value: params (node NULL if none) */
@@ -118,6 +126,10 @@ int mcp_client_start(McpClient *client, int64_t now_ms);
  * waiting for it (see above). 0, negative errno. */
 int mcp_client_receive(McpClient *client, Span message, int64_t now_ms);
 
+/* The same, where the transport knows which of our requests (its number on the wire; 0: none) the
+ * message came with. */
+int mcp_client_receive_with(McpClient *client, Span message, uint64_t with, int64_t now_ms);
+
 /* A message that was dropped for its length. beginning: as much of it as there is, empty if
  * nothing; borrowed until return. 0, negative errno. */
 int mcp_client_receive_too_long(McpClient *client, Span beginning, int64_t now_ms);
@@ -128,6 +140,14 @@ void mcp_client_peer_ended(McpClient *client, int64_t now_ms);
 
 /* The peer runs anew: sends `initialize`. */
 int mcp_client_restarted(McpClient *client, int64_t now_ms);
+
+/* The server has forgotten a legacy session that was ready: sends `initialize` anew. Requests that
+ * are open stay open; those to come wait. MCP_CLIENT_RENEWED follows. Does nothing in any other
+ * state. 0, negative errno. */
+int mcp_client_renew(McpClient *client, int64_t now_ms);
+
+/* The transport cannot go on: everything ends, with `why` as the text of MCP_CLIENT_FAILED. */
+void mcp_client_break(McpClient *client, Span why, int64_t now_ms);
 
 /* A request; params: one JSON object without `_meta` (added here) and without raw newlines, or
  * empty; borrowed until return. wants_progress asks for MCP_CLIENT_PROGRESS. A

@@ -37,13 +37,14 @@ static void ask_announce(McpClient *client, const ClientAsk *ask, JsonValue para
 
     event->ask = ask->number;
     event->ask_kind = ask->kind;
-    event->id = ask->request == NULL ? 0 : ask->request->id;
+    event->id = ask->request == NULL ? ask->with : ask->request->id;
     event->value = params;
 }
 
 int client_ask_legacy(McpClient *client, JsonValue message, JsonValue id, Span method)
 {
     JsonValue params = params_of(message);
+    const ClientRequest *with;
     CallAskKind kind;
     ClientAsk *ask;
     int r;
@@ -69,6 +70,8 @@ int client_ask_legacy(McpClient *client, JsonValue message, JsonValue id, Span m
         client_ask_close(client, ask);
         return err_fold(r);
     }
+    with = client_request_by_wire(client, client->came_with);
+    ask->with = with == NULL || with->is_ours ? 0 : with->id;
     ask_announce(client, ask, params);
     return 0;
 }

@@ -1,6 +1,7 @@
 /* Which era the server is of, and the beginning and the end of a session. */
 #include "dialect/mcp/client_internal.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -72,18 +73,6 @@ static int handshake_initialize(McpClient *client)
     return client_write_initialize(client, client->handshake_id);
 }
 
-int mcp_client_start(McpClient *client, int64_t now_ms)
-{
-    int r;
-
-    client->now_ms = now_ms;
-    if (client->config.mode == MCP_CLIENT_LEGACY) {
-        return handshake_initialize(client);
-    }
-    r = client_write_make_meta(client);
-    return r != 0 ? err_pass(r) : handshake_probe(client);
-}
-
 /* The legacy way to be sent log records; the answer does not matter. */
 static int handshake_set_level(McpClient *client, JsonValue result)
 {
@@ -116,11 +105,13 @@ static int handshake_set_level(McpClient *client, JsonValue result)
 /* The session can be used: says so, and sends what waited for it. */
 static int handshake_done(McpClient *client, JsonValue result)
 {
-    McpClientEvent *event = client_event_push(client, MCP_CLIENT_READY);
+    McpClientEvent *event =
+        client_event_push(client, client->is_renewing ? MCP_CLIENT_RENEWED : MCP_CLIENT_READY);
     ClientRequest *next;
     int r = 0;
 
     event->value = result;
+    client->is_renewing = false;
     client->state = CLIENT_READY;
     if (!client_is_modern(client)) {
         r = client_write_notification(client, SPAN("notifications/initialized"), SPAN_NULL);
@@ -138,15 +129,20 @@ static int handshake_done(McpClient *client, JsonValue result)
     return r;
 }
 
-/* Whether an array of versions, which may not be one, names ours. */
-static bool names_modern(JsonValue versions)
+int mcp_client_start(McpClient *client, int64_t now_ms)
 {
-    for (JsonIter it = json_iter(versions); json_iter_next(&it);) {
-        if (json_string_equals(it.value, mcp_revision_text(MCP_2026_07_28))) {
-            return true;
-        }
+    int r;
+
+    client->now_ms = now_ms;
+    if (client->config.mode == MCP_CLIENT_LEGACY) {
+        return handshake_initialize(client);
     }
-    return false;
+    r = client_write_make_meta(client);
+    if (r == 0 && client->config.mode == MCP_CLIENT_ASSUME) {
+        client->revision = MCP_2026_07_28;
+        return handshake_done(client, JSON_VALUE_NULL);
+    }
+    return r != 0 ? err_pass(r) : handshake_probe(client);
 }
 
 static void fail_versions(McpClient *client, JsonValue versions)
@@ -169,7 +165,7 @@ static int probe_unsupported(McpClient *client, const ClientError *error)
                     mcp_revision_text(MCP_2026_07_28).p);
         return 0;
     }
-    if (names_modern(supported) && !client->has_retried) {
+    if (client_names_modern(supported) && !client->has_retried) {
         client->has_retried = true;
         return handshake_probe(client);
     }
@@ -204,7 +200,7 @@ static int probe_answer(McpClient *client, JsonValue message)
     if (json_get(message, SPAN("result"), &value) &&
         json_get(value, SPAN("supportedVersions"), &versions) &&
         json_kind(versions) == JSON_ARRAY) {
-        if (names_modern(versions)) {
+        if (client_names_modern(versions)) {
             return handshake_done(client, value);
         }
         fail_versions(client, versions);
@@ -279,7 +275,8 @@ static bool handshake_restarts(McpClient *client)
 {
     bool in_handshake = client->state == CLIENT_PROBING || client->state == CLIENT_INITIALIZING;
 
-    if (client->config.mode != MCP_CLIENT_AUTO || !in_handshake || !client->was_probed) {
+    if (client->config.mode != MCP_CLIENT_AUTO || !in_handshake || !client->was_probed ||
+        client->config.is_http) {
         return false;
     }
     client->state = CLIENT_RESTARTING;
@@ -291,7 +288,8 @@ static bool handshake_restarts(McpClient *client)
 void client_handshake_expire(McpClient *client)
 {
     client->handshake_id = 0;
-    if (client->state == CLIENT_PROBING && client->config.mode == MCP_CLIENT_AUTO) {
+    if (client->state == CLIENT_PROBING && client->config.mode == MCP_CLIENT_AUTO &&
+        !client->config.is_http) {
         /* A late answer to the probe has a number that nobody waits for any more. */
         if (handshake_initialize(client) != 0) {
             client_fail(client, "the server does not read what is sent to it");
@@ -311,6 +309,23 @@ void mcp_client_peer_ended(McpClient *client, int64_t now_ms)
     }
     client_fail(client, "the server ended%s",
                 client->state == CLIENT_READY ? "" : " before it had answered");
+}
+
+int mcp_client_renew(McpClient *client, int64_t now_ms)
+{
+    if (client->state != CLIENT_READY || client_is_modern(client)) {
+        return 0;
+    }
+    client->now_ms = now_ms;
+    client->is_renewing = true;
+    return handshake_initialize(client);
+}
+
+void mcp_client_break(McpClient *client, Span why, int64_t now_ms)
+{
+    client->now_ms = now_ms;
+    /* What is too long is cut by the buffer. */
+    client_fail(client, "%.*s", (int)(why.n < INT_MAX ? why.n : INT_MAX), why.p);
 }
 
 int mcp_client_restarted(McpClient *client, int64_t now_ms)

@@ -6,6 +6,7 @@
  *     client_handshake.c  probe, `initialize`, restart, failure
  *     client_receive.c    what the server sent
  *     client_ask.c        its questions, in the form of either era
+ *     client_retry.c      what a modern server over HTTP refuses once
  *     client_write.c      what we send
  *
  * States:
@@ -74,6 +75,9 @@ struct ClientRequest {
     bool is_ours;    /* the owner does not know of it */
     bool is_endless; /* a subscription: it has no deadline */
     bool wants_progress;
+    bool was_sent;
+    bool was_retried;    /* after an error that asks for it */
+    bool waits_for_list; /* it is sent again when the tools have been listed */
     int64_t deadline_ms; /* moves with progress */
     int64_t hard_deadline_ms;
 };
@@ -87,6 +91,7 @@ typedef struct ClientAsk {
     uint64_t number; /* 0: this place is free */
     CallAskKind kind;
     ClientRequest *request; /* modern: whose answer waits for it; NULL in legacy eras */
+    McpRequestId with;      /* legacy: the request that it came with; 0: not known */
     Bytes name;             /* legacy: the id, as JSON; modern: the key, as text */
     Bytes answer;           /* modern: JSON, once it is there */
     bool is_answered;
@@ -101,9 +106,13 @@ struct McpClient {
     uint64_t last_number;  /* requests and questions are numbered in one row */
     uint64_t handshake_id; /* of the probe or `initialize` that is open; 0: none */
     int64_t handshake_deadline_ms;
-    bool was_probed;   /* this process of the peer has had the probe, which may have upset it */
-    bool has_answered; /* the probe, with whatever */
-    bool has_retried;  /* the probe, after a wrong -32022 */
+    bool was_probed;    /* this process of the peer has had the probe, which may have upset it */
+    bool has_answered;  /* the probe, with whatever */
+    bool has_retried;   /* the probe, after a wrong -32022 */
+    bool is_renewing;   /* it was ready before */
+    uint64_t came_with; /* the message at hand: number of the request, 0 if not known */
+    ClientRequest *refresh; /* our own tools/list, after -32020; NULL: none */
+    uint32_t n_refresh_pages;
 
     ClientChain *table; /* by wire_id */
     size_t n_table;     /* a power of two */
@@ -187,6 +196,17 @@ typedef struct ClientError {
 } ClientError;
 /* 0, -ENOMEM. What is not as it must be gets the code -32603. */
 int client_error_read(McpClient *client, JsonValue error, ClientError *ret);
+
+/* client_retry.c */
+
+/* The error of a request. *ret_taken: it is sent again, and the owner does not hear of it. 0,
+ * negative errno. */
+int client_retry(McpClient *client, ClientRequest *request, const ClientError *error,
+                 bool *ret_taken);
+/* The answer to client->refresh; node NULL: it was an error. 0, negative errno. */
+int client_retry_listed(McpClient *client, JsonValue result);
+/* Whether an array of versions, which may not be one, names the modern one that we speak. */
+bool client_names_modern(JsonValue versions);
 
 /* client_ask.c */
 

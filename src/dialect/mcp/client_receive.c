@@ -271,9 +271,14 @@ static int receive_error(McpClient *client, ClientRequest *request, JsonValue va
 {
     McpClientEvent *event;
     ClientError error;
+    bool is_taken = false;
     int r = client_error_read(client, value, &error);
 
-    if (r != 0) {
+    if (r == 0 && request == client->refresh) {
+        return client_retry_listed(client, JSON_VALUE_NULL);
+    }
+    r = r != 0 ? r : client_retry(client, request, &error, &is_taken);
+    if (r != 0 || is_taken) {
         return r;
     }
     if (!request->is_ours) {
@@ -305,6 +310,9 @@ static int receive_result(McpClient *client, ClientRequest *request, JsonValue r
         client_request_end(client, request, MCP_ERROR_INTERNAL,
                            SPAN("the server's result is of a type that is unknown"));
         return 0;
+    }
+    if (request == client->refresh) {
+        return client_retry_listed(client, result);
     }
     if (!request->is_ours) {
         event = client_event_push(client, MCP_CLIENT_RESULT);
@@ -491,27 +499,33 @@ static int receive_message(McpClient *client, JsonValue message)
 }
 
 /* Whether what comes matters to this session. */
-static bool receive_begin(McpClient *client, int64_t now_ms)
+static bool receive_begin(McpClient *client, uint64_t with, int64_t now_ms)
 {
     client->now_ms = now_ms;
     client->in_batch = false;
+    client->came_with = with;
     return client->state != CLIENT_ENDED && client->state != CLIENT_RESTARTING;
 }
 
 int mcp_client_receive_too_long(McpClient *client, Span beginning, int64_t now_ms)
 {
-    return receive_begin(client, now_ms)
+    return receive_begin(client, 0, now_ms)
                ? receive_unreadable(client, beginning, true, "is longer than allowed")
                : 0;
 }
 
 int mcp_client_receive(McpClient *client, Span message, int64_t now_ms)
 {
+    return mcp_client_receive_with(client, message, 0, now_ms);
+}
+
+int mcp_client_receive_with(McpClient *client, Span message, uint64_t with, int64_t now_ms)
+{
     JsonLimits limits = {.max_bytes = client->config.max_message_bytes};
     JsonDoc doc;
     int r;
 
-    if (!receive_begin(client, now_ms)) {
+    if (!receive_begin(client, with, now_ms)) {
         return 0;
     }
     arena_reset(&client->arena, LIMIT_KEEP_BYTES);

@@ -124,6 +124,9 @@ ClientRequest *client_request_by_id(const McpClient *client, McpRequestId id)
 void client_request_close(McpClient *client, ClientRequest *request)
 {
     client_request_set_wire(client, request, 0);
+    if (client->refresh == request) {
+        client->refresh = NULL;
+    }
     if (request->prev != NULL) {
         request->prev->next = request->next;
     } else {
@@ -262,6 +265,7 @@ ClientAsk *client_ask_open(McpClient *client, CallAskKind kind, ClientRequest *r
             ask->number = ++client->last_number;
             ask->kind = kind;
             ask->request = request;
+            ask->with = 0;
             ask->is_answered = false;
             client->n_asks++;
             if (request != NULL) {

@@ -23,3 +23,8 @@ typedef struct McpParamHeader {
  * node NULL. The array is in the arena, and borrows both. 0, -ENOMEM. */
 int mcp_param_headers(JsonValue schema, JsonValue arguments, Arena *arena,
                       McpParamHeader **ret_headers, size_t *ret_n);
+
+/* As a client has to look at it: false if the schema has an annotation that counts for nothing, for
+ * it breaks a rule, or stands where nothing but `properties` does not lead; such a tool is not to
+ * be used over HTTP. 0, -ENOMEM. */
+int mcp_param_headers_check(JsonValue schema, Arena *arena, bool *ret_ok);

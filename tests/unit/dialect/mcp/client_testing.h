@@ -82,8 +82,8 @@ static void wire_deinit(Wire *wire)
 
 static void wire_event(Wire *wire, const McpClientEvent *event)
 {
-    static const char *const names[] = {"READY",    "RESULT",       "ERROR",   "ASK",   "UNASK",
-                                        "PROGRESS", "NOTIFICATION", "RESTART", "FAILED"};
+    static const char *const names[] = {"READY", "RENEWED",  "RESULT",       "ERROR",   "ASK",
+                                        "UNASK", "PROGRESS", "NOTIFICATION", "RESTART", "FAILED"};
     static const char *const asks[] = {"form", "url", "sample", "roots"};
     Bytes *out = &wire->events;
 
@@ -112,7 +112,8 @@ static void wire_event(Wire *wire, const McpClientEvent *event)
     if (event->text.n > 0) {
         (void)bytes_append_format(out, " %.*s", (int)event->text.n, event->text.p);
     }
-    if (event->value.node != NULL && event->kind != MCP_CLIENT_READY) {
+    if (event->value.node != NULL && event->kind != MCP_CLIENT_READY &&
+        event->kind != MCP_CLIENT_RENEWED) {
         Span json = json_span(event->value);
 
         (void)bytes_append_format(out, " %.*s", (int)json.n, json.p);
