@@ -71,6 +71,11 @@ void queue_ops_move(QueueOps *to, QueueOps *from)
 
 /* ---- clocks ---- */
 
+/* A wall clock that is behind by more has been set back, and the stamp goes on by itself: standing
+ * still until the clock is there again would give every job meanwhile a duration of nothing. For
+ * less it is the two clocks that were not read at the same moment: there it waits. */
+#define QUEUE_SET_BACK_US ((int64_t)1000 * 1000)
+
 static int64_t queue_wall_us(const Queue *queue)
 {
     return queue->wall_us != NULL ? queue->wall_us(queue->context) : clock_now_us();
@@ -79,15 +84,16 @@ static int64_t queue_wall_us(const Queue *queue)
 StoreNow queue_now(Queue *queue)
 {
     uint64_t passed_ns = clock_monotonic_ns() - queue->start_ns;
+    int64_t line_us = queue->line_start_us + (int64_t)(passed_ns / NS_PER_US);
     int64_t wall_us = queue_wall_us(queue);
 
-    /* A clock that is set back stands still. */
-    if (wall_us > queue->stamp_us) {
+    if (wall_us >= queue->stamp_us) {
         queue->stamp_us = wall_us;
+    } else if (queue->stamp_us - wall_us > QUEUE_SET_BACK_US) {
+        queue->stamp_us += line_us - queue->stamp_line_us;
     }
-    return (StoreNow){.line_us = queue->line_start_us + (int64_t)(passed_ns / NS_PER_US),
-                      .stamp_us = queue->stamp_us,
-                      .wall_us = wall_us};
+    queue->stamp_line_us = line_us;
+    return (StoreNow){.line_us = line_us, .stamp_us = queue->stamp_us, .wall_us = wall_us};
 }
 
 /* ---- the thread ---- */

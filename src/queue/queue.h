@@ -13,8 +13,9 @@
  * Each claim gives a fence, a number that grows with every claim of that job: completing, beating
  * or asking with an older one is refused, so that a worker that was thought dead cannot overwrite
  * what its successor did. Times on disk are wall-clock microseconds that never go back within a
- * process (a clock that is set back stands still); leases and time-outs count monotonic time in a
- * process and what is left of it after a restart. Thread: any.
+ * process (where the clock is set back they go on from where they were, so that durations stay
+ * true); leases and time-outs count monotonic time in a process and what is left of it after a
+ * restart. Thread: any.
  */
 #pragma once
 

@@ -53,6 +53,7 @@ struct Queue {
     QueueOps batch; /* what shares the commit */
     QueueOps again; /* has more to do in the next one */
     int64_t stamp_us;
+    int64_t stamp_line_us;  /* the line when the stamp was made */
     int64_t sweep_after_us; /* line: a sweep has failed; not again before */
     bool is_sweep_more;
     Arena arena; /* of the news of a batch */
