@@ -100,9 +100,86 @@ void json_write_end_array(JsonWriter *w)
     writer_close(w, "]");
 }
 
+/* A byte value in each byte of a word. */
+#define WRITER_EACH(byte) (0x0101010101010101u * (uint64_t)(byte))
+
+/* Longer texts are looked through faster by those who do it 16 bytes at a time. */
+#define WRITER_SHORT 64
+
+/* Non-zero if a byte of the word is not ASCII, or must be escaped. Exact: what would borrow from
+ * the byte above it is such a byte itself. */
+static uint64_t writer_not_plain(uint64_t word)
+{
+    uint64_t quote = word ^ WRITER_EACH('"');
+    uint64_t backslash = word ^ WRITER_EACH('\\');
+
+    return (word | (word - WRITER_EACH(0x20)) | (quote - WRITER_EACH(1)) |
+            (backslash - WRITER_EACH(1))) &
+           WRITER_EACH(0x80);
+}
+
+/* Copies while it looks: whole words, and the last one once more where it ends. false: there is
+ * more to do about the text than that. */
+static bool writer_copy_plain(char *to, Span text)
+{
+    uint64_t found = 0;
+    uint64_t word = WRITER_EACH(' ');
+    uint32_t half;
+
+    if (text.n >= sizeof(word)) {
+        size_t last = text.n - sizeof(word);
+
+        for (size_t at = 0; at < last; at += sizeof(word)) {
+            memcpy(&word, text.p + at, sizeof(word));
+            memcpy(to + at, &word, sizeof(word));
+            found |= writer_not_plain(word);
+        }
+        memcpy(&word, text.p + last, sizeof(word));
+        memcpy(to + last, &word, sizeof(word));
+    } else if (text.n >= sizeof(half)) {
+        size_t last = text.n - sizeof(half);
+
+        memcpy(&half, text.p, sizeof(half));
+        memcpy(to, &half, sizeof(half));
+        word = half;
+        memcpy(&half, text.p + last, sizeof(half));
+        memcpy(to + last, &half, sizeof(half));
+        word |= (uint64_t)half << 32;
+    } else {
+        for (size_t i = 0; i < text.n; i++) {
+            to[i] = text.p[i];
+            word = word << 8 | (unsigned char)text.p[i];
+        }
+    }
+    return (found | writer_not_plain(word)) == 0;
+}
+
+/* Names and most values are short and plain: they are copied as they are, if there is room. */
+static bool writer_quoted_plain(JsonWriter *w, Span text)
+{
+    Bytes *out = w->out;
+    char *to;
+
+    if (w->r != 0 || text.n > WRITER_SHORT || text.n + 2 > out->cap - out->n ||
+        text.n + 2 > out->max_bytes - out->n) {
+        return false;
+    }
+    to = out->data + out->n;
+    if (!writer_copy_plain(to + 1, text)) {
+        return false;
+    }
+    to[0] = '"';
+    to[text.n + 1] = '"';
+    out->n += text.n + 2;
+    return true;
+}
+
 /* The text between quotes, with U+FFFD for every byte that is not UTF-8. */
 static void writer_quoted(JsonWriter *w, Span text)
 {
+    if (writer_quoted_plain(w, text)) {
+        return;
+    }
     writer_append(w, "\"", 1);
     while (w->r == 0 && text.n > 0) {
         size_t n_good = text.n;

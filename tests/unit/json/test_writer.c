@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "support/alloc_testing.h"
 #include "support/oom_sweep.h"
 
@@ -236,6 +237,49 @@ static void every_byte_pair_is_written_as_json(void **state)
     bytes_deinit(&out);
 }
 
+/* Into a buffer without room, and into one that has it: short texts may be copied there. */
+static void assert_written_alike(Span text, Bytes *roomy)
+{
+    Bytes out;
+    JsonWriter w;
+    size_t n = roomy->n;
+
+    bytes_init(&out, ENOUGH);
+    json_writer_init(&w, &out, JSON_STYLE_COMPACT);
+    json_write_string(&w, text);
+    assert_int_equal(json_writer_finish(&w), 0);
+    json_writer_init(&w, roomy, JSON_STYLE_COMPACT);
+    json_write_string(&w, text);
+    assert_int_equal(json_writer_finish(&w), 0);
+    assert_int_equal(roomy->n - n, out.n);
+    assert_memory_equal(roomy->data + n, out.data, out.n);
+    roomy->n = n;
+    bytes_deinit(&out);
+}
+
+static void short_texts_are_escaped_wherever_the_byte_stands(void **state)
+{
+    static const size_t lengths[] = {0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 63, 64, 65};
+    char text[65];
+    Bytes roomy;
+
+    (void)state;
+    bytes_init(&roomy, ENOUGH);
+    assert_int_equal(bytes_reserve(&roomy, 1024), 0);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(lengths); i++) {
+        memset(text, 'a', sizeof(text));
+        assert_written_alike(span_make(text, lengths[i]), &roomy);
+        for (size_t at = 0; at < lengths[i]; at++) {
+            for (unsigned byte = 0; byte < 256; byte++) {
+                text[at] = (char)byte;
+                assert_written_alike(span_make(text, lengths[i]), &roomy);
+            }
+            text[at] = 'a';
+        }
+    }
+    bytes_deinit(&roomy);
+}
+
 static void write_text(Span text, JsonStyle style, const JsonLimits *limits, Bytes *out)
 {
     JsonWriter w;
@@ -460,6 +504,7 @@ int main(void)
         cmocka_unit_test(doubles_that_json_cannot_say_become_null),
         cmocka_unit_test(strings_are_escaped_and_bad_bytes_replaced),
         cmocka_unit_test(every_byte_pair_is_written_as_json),
+        cmocka_unit_test(short_texts_are_escaped_wherever_the_byte_stands),
         cmocka_unit_test(an_indexed_value_is_laid_out_anew_and_its_scalars_kept),
         cmocka_unit_test(an_inner_value_is_written_without_what_follows_it),
         cmocka_unit_test(indentation_has_no_end),
