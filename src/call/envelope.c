@@ -1,9 +1,6 @@
 /* An envelope on its way out. */
 #include "call/envelope.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "base/compiler.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -46,16 +43,16 @@ static void split_times(const Envelope *envelope, const EnvelopeTimes *times,
 /* Milliseconds with the decimals that it has: 12, 12.5, 0.125. */
 static void write_ms(JsonWriter *w, int64_t us)
 {
-    char text[32];
-    int n = snprintf(text, sizeof(text), "%" PRId64 ".%03d", us / 1000, (int)(us % 1000));
+    int rest = (int)(us % 1000);
+    char decimals[] = {'.', (char)('0' + rest / 100), (char)('0' + rest / 10 % 10),
+                       (char)('0' + rest % 10)};
+    size_t n = rest == 0 ? 0 : sizeof(decimals);
 
-    while (text[n - 1] == '0') {
+    while (n > 0 && decimals[n - 1] == '0') {
         n--;
     }
-    if (text[n - 1] == '.') {
-        n--;
-    }
-    json_write_raw(w, span_make(text, (size_t)n));
+    json_write_int(w, us / 1000);
+    w->r = w->r != 0 ? w->r : bytes_append(w->out, decimals, n);
 }
 
 static bool is_time(JsonValue key)
