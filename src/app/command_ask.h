@@ -18,6 +18,9 @@
 /* A list of jobs with their bodies is the longest; more is left out (limit). */
 #define COMMAND_ANSWER_BYTES ((size_t)256 * 1024 * 1024)
 
+/* Lists of those who wait for a job: as many clients wait at once, and some. */
+#define COMMAND_WATCH_LISTS 256
+
 typedef struct CommandAsk CommandAsk;
 
 struct CommandDoor {
@@ -31,8 +34,10 @@ struct CommandDoor {
     int64_t due_ms;
     CommandAsk *asks;
     size_t n_asks;
-    CommandAsk *watchers; /* of them: those whom a change of a job may concern */
-    CommandAsk *spare;    /* over; their memory is kept for the next ones */
+    /* Of them: those whom a change of a job may concern. The first list is of those who fetch, the
+     * others are by the job that they are about, so that a change does not go through all. */
+    CommandAsk *watchers[1 + COMMAND_WATCH_LISTS];
+    CommandAsk *spare; /* over; their memory is kept for the next ones */
     size_t n_spare;
     CommandThere there; /* what applications fetch */
     Bytes out;          /* an answer, from its first byte until it is handed over */
@@ -58,9 +63,10 @@ struct CommandAsk {
     bool is_asking;      /* queue is on its way */
     bool is_waiting;
     bool is_watching; /* in door->watchers */
-    bool is_stale;    /* the job changed meanwhile */
-    bool is_closing;  /* its door closes: only what runs is waited for */
-    bool is_known;    /* its idempotency key was there already */
+    size_t watch_list;
+    bool is_stale;   /* the job changed meanwhile */
+    bool is_closing; /* its door closes: only what runs is waited for */
+    bool is_known;   /* its idempotency key was there already */
 };
 
 /* ---- command_door.c; each of the first four ends ask ---- */
@@ -78,7 +84,8 @@ void command_ask_wait(CommandAsk *ask);
 
 /* ---- command_tell.c; each ends ask, or lets it wait ---- */
 
-void command_ask_name(CommandAsk *ask, Span id); /* which job it is about */
+/* Which job it is about. If it may wait, it is told when that changes. */
+void command_ask_name(CommandAsk *ask, Span id);
 void command_tell_job(CommandAsk *ask, const QueueJob *job);
 void command_tell_result(CommandAsk *ask, const QueueJob *job);
 void command_tell_enqueued(CommandAsk *ask, const QueueJob *job, bool is_known);
@@ -89,9 +96,8 @@ void command_tell_done(CommandAsk *ask, const QueueJob *job, int64_t lease_ms);
 /* With what was written into out, and r of that. */
 void command_ask_end(CommandAsk *ask, int r, unsigned status, const Http1Field *extra);
 
-/* From now on it is told when a job changes: the one that ask->id names, or any that may be
- * fetched.
- */
+/* From now on it is told when a job changes: the one that ask->id names, or, if it fetches, any
+ * that may be fetched. */
 void command_ask_watch(CommandAsk *ask);
 
 /* It has claimed, or tried to. The job that it was woken for was left to it alone: if it has

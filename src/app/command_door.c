@@ -36,7 +36,7 @@ static void ask_unwatch(CommandAsk *ask)
     if (ask->prev_watcher != NULL) {
         ask->prev_watcher->next_watcher = ask->next_watcher;
     } else {
-        ask->door->watchers = ask->next_watcher;
+        ask->door->watchers[ask->watch_list] = ask->next_watcher;
     }
     if (ask->next_watcher != NULL) {
         ask->next_watcher->prev_watcher = ask->prev_watcher;
@@ -44,20 +44,34 @@ static void ask_unwatch(CommandAsk *ask)
     ask->is_watching = false;
 }
 
+/* By the last two digits of an id, which are random ones. */
+static size_t watch_list_of(const char *id)
+{
+    size_t n = strlen(id);
+    unsigned last = n > 0 ? (unsigned char)id[n - 1] : 0;
+    unsigned before = n > 1 ? (unsigned char)id[n - 2] : 0;
+
+    return 1 + ((before << 4 ^ last) % COMMAND_WATCH_LISTS);
+}
+
 void command_ask_watch(CommandAsk *ask)
 {
     CommandDoor *door = ask->door;
+    size_t list = ask->route.verb == COMMAND_PENDING ? 0 : watch_list_of(ask->id);
+    CommandAsk *first = door->watchers[list];
 
-    if (ask->is_watching) {
+    if (ask->is_watching && ask->watch_list == list) {
         return;
     }
+    ask_unwatch(ask);
     ask->is_watching = true;
+    ask->watch_list = list;
     ask->prev_watcher = NULL;
-    ask->next_watcher = door->watchers;
-    if (door->watchers != NULL) {
-        door->watchers->prev_watcher = ask;
+    ask->next_watcher = first;
+    if (first != NULL) {
+        first->prev_watcher = ask;
     }
-    door->watchers = ask;
+    door->watchers[list] = ask;
 }
 
 CommandAsk *command_ask_free(CommandAsk *ask)
@@ -338,21 +352,12 @@ static bool ask_fetches(const CommandAsk *ask, Span method)
     return fits;
 }
 
-/* May that change be what it waits for? is_ready: the job can be fetched. */
-static bool ask_concerns(const CommandAsk *ask, const QueueJob *job, bool is_ready)
-{
-    if (ask->route.verb == COMMAND_PENDING) {
-        return is_ready && ask_fetches(ask, job->method);
-    }
-    return strcmp(ask->id, job->id) == 0;
-}
-
 /* All who wait to fetch look again. */
 static void door_wake(CommandDoor *door)
 {
-    for (CommandAsk *ask = door->watchers, *next; ask != NULL; ask = next) {
+    for (CommandAsk *ask = door->watchers[0], *next; ask != NULL; ask = next) {
         next = ask->next_watcher;
-        if (ask->is_waiting && ask->route.verb == COMMAND_PENDING) {
+        if (ask->is_waiting) {
             command_ask_again(ask);
         }
     }
@@ -370,27 +375,40 @@ void command_ask_pass_on(CommandAsk *ask)
     ask->woken_for[0] = '\0';
 }
 
+/* A job can be fetched: it is for one of those who would. */
+static void door_hand_out(CommandDoor *door, const QueueJob *job)
+{
+    for (CommandAsk *ask = door->watchers[0]; ask != NULL; ask = ask->next_watcher) {
+        if (!ask_fetches(ask, job->method)) {
+            continue;
+        }
+        if (ask->is_waiting) {
+            (void)snprintf(ask->woken_for, sizeof(ask->woken_for), "%s", job->id);
+            command_ask_again(ask);
+            return;
+        }
+        ask->is_stale = true;
+    }
+}
+
 static void door_on_changed(JobsListener *listener, const QueueJob *job)
 {
     CommandDoor *door = (CommandDoor *)((char *)listener - offsetof(CommandDoor, listener));
-    bool is_ready = job->state == JOB_ENQUEUED && span_equals(job->pool, SPAN(JOBS_POOL_PULL));
     CommandAsk *next;
 
-    for (CommandAsk *ask = door->watchers; ask != NULL; ask = next) {
+    if (job->state == JOB_ENQUEUED && span_equals(job->pool, SPAN(JOBS_POOL_PULL))) {
+        door_hand_out(door, job);
+    }
+    for (CommandAsk *ask = door->watchers[watch_list_of(job->id)]; ask != NULL; ask = next) {
         next = ask->next_watcher;
-        if (!ask_concerns(ask, job, is_ready)) {
+        if (strcmp(ask->id, job->id) != 0) {
             continue;
         }
-        if (!ask->is_waiting) {
+        if (ask->is_waiting) {
+            command_ask_again(ask);
+        } else {
             ask->is_stale = true;
-            continue;
         }
-        if (ask->route.verb == COMMAND_PENDING) {
-            /* One job is for one of those who would fetch it. */
-            is_ready = false;
-            (void)snprintf(ask->woken_for, sizeof(ask->woken_for), "%s", job->id);
-        }
-        command_ask_again(ask);
     }
 }
 

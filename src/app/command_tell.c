@@ -18,7 +18,9 @@ void command_ask_name(CommandAsk *ask, Span id)
         memcpy(ask->id, id.p, n);
     }
     ask->id[n] = '\0';
-    command_ask_watch(ask);
+    if (ask->deadline_ms > 0) {
+        command_ask_watch(ask);
+    }
 }
 
 /* ---- answers ---- */
