@@ -195,6 +195,19 @@ static int take_params(const Reading *in, JsonValue body)
 
 /* ---- bodies ---- */
 
+/* Has it no member but these? Most have not, and need not be looked through for each of the others
+ * in each of its spellings. */
+static bool has_only(JsonValue body, const char *const *names)
+{
+    size_t n = 0;
+    JsonValue value;
+
+    for (; *names != NULL; names++) {
+        n += json_get(body, span_from_str(*names), &value);
+    }
+    return n == json_count(body);
+}
+
 static int read_enqueue(const Reading *in, JsonValue body)
 {
     CommandRequest *request = in->request;
@@ -206,6 +219,9 @@ static int read_enqueue(const Reading *in, JsonValue body)
     }
     if (r == 0) {
         r = take_params(in, body);
+    }
+    if (r == 0 && has_only(body, NAMES("jsonrpc", "id", "method", "params"))) {
+        return 0;
     }
     if (r == 0) {
         r = take_int(in, body, NAMES("priority"), -1000000, 1000000, &request->priority);

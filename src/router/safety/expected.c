@@ -123,6 +123,25 @@ static int join_write(JsonValue arguments, const JsonValue *values, size_t n, By
     return r != 0 ? r : bytes_append_byte(out, '}');
 }
 
+/* May a member of it be one of those that say what is expected, or where that stands? By its
+ * length: this is asked of every job, and hardly any has one. */
+static bool join_may_say(JsonValue beside)
+{
+    for (JsonIter it = json_iter(beside); it.is_object && json_iter_next(&it);) {
+        Span key;
+
+        if (!json_string_plain(it.key, &key)) {
+            return true;
+        }
+        key = text_trim(key);
+        if (key.n == sizeof("meta") - 1 || key.n == sizeof("_meta") - 1 ||
+            key.n >= sizeof("expectedContextToken") - 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int safety_expected_join(JsonValue arguments, JsonValue beside, Arena *arena, Span *ret)
 {
     CLEANUP(bytes_deinit) Bytes joined = BYTES_NULL;
@@ -134,6 +153,9 @@ int safety_expected_join(JsonValue arguments, JsonValue beside, Arena *arena, Sp
     int r;
 
     *ret = SPAN_NULL;
+    if (beside.node == NULL || !join_may_say(beside)) {
+        return 0;
+    }
     safety_expected_init(&said);
     safety_expected_add(&said, beside, false);
     while (n < TW_ARRAY_SIZE(values) && safety_expected_next(&said, &value, &text)) {
