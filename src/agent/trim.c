@@ -105,15 +105,32 @@ static TrimGroup trim_group_before(const AgentMessage *messages, size_t end)
     return (TrimGroup){.begin = end - 1, .end = end, .is_whole = !has_results && !has_uses};
 }
 
+/* What a person said, not what a tool gave. */
+static bool trim_is_words(const AgentMessage *message)
+{
+    return !message->is_assistant && trim_count(message, AGENT_BLOCK_TOOL_RESULT) == 0;
+}
+
 /* The first of the user's own words; n: there is none. */
 static size_t trim_find_first(const AgentMessage *messages, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (!messages[i].is_assistant && trim_count(&messages[i], AGENT_BLOCK_TOOL_RESULT) == 0) {
-            return i;
-        }
+    size_t i = 0;
+
+    while (i < n && !trim_is_words(&messages[i])) {
+        i++;
     }
-    return n;
+    return i;
+}
+
+/* The newest, which is what the turn is about; n: there is none. */
+static size_t trim_find_newest(const AgentMessage *messages, size_t n)
+{
+    size_t i = n;
+
+    while (i > 0 && !trim_is_words(&messages[i - 1])) {
+        i--;
+    }
+    return i > 0 ? i - 1 : n;
 }
 
 static void trim_keep(const AgentMessage *messages, bool *keep, size_t i, AgentTrimmed *sum)
@@ -136,33 +153,79 @@ static size_t trim_group_tokens(const AgentMessage *messages, const bool *keep,
     return n;
 }
 
+/* What must be sent whatever it takes: the newest words, and the last message with its call.
+ * Returns where that begins. */
+static size_t trim_keep_needed(const AgentMessage *messages, size_t n, bool *keep,
+                               AgentTrimmed *sum)
+{
+    TrimGroup group = trim_group_before(messages, n);
+    size_t newest = trim_find_newest(messages, n);
+
+    if (newest < n) {
+        trim_keep(messages, keep, newest, sum);
+    }
+    for (size_t i = group.begin; i < group.end; i++) {
+        trim_keep(messages, keep, i, sum);
+    }
+    return group.begin;
+}
+
+/* The first words, unless they take more than half of everything: a long text that somebody once
+ * began with would else push out all that was said since, for ever. */
+static void trim_keep_first(const AgentMessage *messages, size_t n, size_t budget_tokens,
+                            bool *keep, AgentTrimmed *sum)
+{
+    size_t first = trim_find_first(messages, n);
+    size_t n_tokens = first < n ? agent_trim_message_tokens(&messages[first]) : 0;
+
+    if (first < n && n_tokens <= budget_tokens / 2 && sum->n_tokens <= budget_tokens - n_tokens) {
+        trim_keep(messages, keep, first, sum);
+    }
+}
+
+/* Services want a conversation to begin with the user. */
+static void trim_drop_answers_in_front(const AgentMessage *messages, size_t n, bool *keep,
+                                       AgentTrimmed *sum)
+{
+    if (trim_find_newest(messages, n) == n) {
+        return;
+    }
+    for (size_t i = 0; !keep[i] || !trim_is_words(&messages[i]); i++) {
+        if (keep[i]) {
+            keep[i] = false;
+            sum->n_kept--;
+            sum->n_tokens -= agent_trim_message_tokens(&messages[i]);
+        }
+    }
+}
+
 int agent_trim(const AgentMessage *messages, size_t n, size_t budget_tokens, bool *keep,
                AgentTrimmed *ret)
 {
     AgentTrimmed sum = {0, 0};
-    size_t first = trim_find_first(messages, n);
-    size_t end = n;
+    size_t end = 0;
 
     for (size_t i = 0; i < n; i++) {
         keep[i] = false;
     }
-    if (first < n) {
-        trim_keep(messages, keep, first, &sum);
+    if (n > 0) {
+        end = trim_keep_needed(messages, n, keep, &sum);
+        trim_keep_first(messages, n, budget_tokens, keep, &sum);
     }
     while (end > 0) {
         TrimGroup group = trim_group_before(messages, end);
-        bool is_last = end == n;
         size_t n_tokens = trim_group_tokens(messages, keep, &group);
 
         /* A hole in the middle would be no conversation: the first that does not fit is the end. */
-        if (!is_last && group.is_whole && sum.n_tokens + n_tokens > budget_tokens) {
+        if (group.is_whole && sum.n_tokens + n_tokens > budget_tokens) {
             break;
         }
-        for (size_t i = group.begin; (is_last || group.is_whole) && i < group.end; i++) {
+        for (size_t i = group.begin; group.is_whole && i < group.end; i++) {
             trim_keep(messages, keep, i, &sum);
         }
         end = group.begin;
     }
+    trim_drop_answers_in_front(messages, n, keep, &sum);
     *ret = sum;
     return sum.n_tokens > budget_tokens ? AGENT_TRIM_E_OVER : 0;
 }

@@ -1,10 +1,11 @@
 /* agent/trim.h: which messages of a conversation are sent to the model, so that it fits. Pure.
  *
  * Tokens are estimated: a quarter of the bytes, LIMIT_AGENT_IMAGE_TOKENS for an image, and a few
- * for what is around each block. Kept are the newest messages, and the first of the user, which
- * says what it is all about. A call of a tool and its result are kept or left out together; what a
- * cut has parted already (a result without its call, a call without a result) is left out, but for
- * the last message. Thread: any.
+ * for what is around each block. Kept are the newest words of the user, whatever follows them, the
+ * newest messages, and the first of the user, which says what it is all about, if it takes no more
+ * than half. What is kept begins with words of the user. A call of a tool and its result are kept
+ * or left out together; what a cut has parted already (a result without its call, a call without a
+ * result) is left out, but for the last message. Thread: any.
  */
 #pragma once
 
@@ -28,7 +29,7 @@ typedef struct AgentTrimmed {
 } AgentTrimmed;
 
 /* keep[i]: is messages[i] sent? n of them, all set here. The last message is always kept, with the
- * call that it answers. 0, AGENT_TRIM_E_OVER. */
+ * call that it answers, and the newest words of the user. 0, AGENT_TRIM_E_OVER. */
 int agent_trim(const AgentMessage *messages, size_t n, size_t budget_tokens, bool *keep,
                AgentTrimmed *ret);
 

@@ -173,6 +173,16 @@ for (const [name, dialect] of Object.entries(DIALECTS)) {
         await small.close();
     });
 
+    await check('a long beginning is sent once, and what was said since is not lost to it', async () => {
+        const small = start(dialect, ['--budget-tokens', '4000', '--max-tokens', '256']);
+        const talk = fresh();
+        await small.say(`say hello\n${'long '.repeat(8000)}`, talk);
+        await small.say('say more', talk);
+        const { roles } = JSON.parse(text(await small.say('describe', talk)));
+        assert.equal(roles.replace('system ', ''), 'user assistant user', 'without the first message and its answer');
+        await small.close();
+    });
+
     await check('a hundred conversations at once, 200 tokens each: all complete, in order, none lost', async () => {
         const crowd = start(dialect);
         await crowd.ready();

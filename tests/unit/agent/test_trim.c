@@ -122,13 +122,41 @@ static void the_first_of_the_user_and_the_newest_are_kept(void **state)
     assert_trims("uauau", 3 * 22, "u--au", 0);
     assert_trims("uauau", 2 * 22, "u---u", 0);
     assert_trims("auau", 2 * 22, "-u-u", 0);
-    assert_trims("iu", 100, "iu", AGENT_TRIM_E_OVER);
+}
+
+/* A picture is many times the budget here, as a long text would be. */
+static void a_first_that_takes_more_than_half_is_not_kept(void **state)
+{
+    (void)state;
+    assert_trims("iu", 100, "-u", 0);
+    assert_trims("iauau", 100, "--uau", 0);
+    assert_trims("iauau", LIMIT_AGENT_IMAGE_TOKENS + 12 + 22, "--uau", 0);
+    assert_trims("iauau", 2 * (LIMIT_AGENT_IMAGE_TOKENS + 12), "iauau", 0);
+    assert_trims("i", 100, "i", AGENT_TRIM_E_OVER); /* it is the newest, too */
+    assert_trims("itr", 100, "itr", AGENT_TRIM_E_OVER);
+}
+
+static void what_is_asked_now_is_kept_whatever_its_tools_gave(void **state)
+{
+    (void)state;
+    assert_trims("uautrtrtr", 22 + 22 + 36, "u-u----tr", 0);
+    assert_trims("uautrtrtr", 22 + 22 + 2 * 36, "u-u--trtr", 0);
+    assert_trims("uautrtr", 40, "--u--tr", AGENT_TRIM_E_OVER);
+}
+
+static void what_is_sent_begins_with_the_user(void **state)
+{
+    (void)state;
+    assert_trims("iauau", 4 * 22, "--uau", 0);
+    assert_trims("trau", 1000, "---u", 0);
+    assert_trims("auau", 1000, "-uau", 0);
+    assert_trims("tr", 1000, "tr", 0); /* there is no user */
 }
 
 static void the_last_is_kept_whatever_it_takes(void **state)
 {
     (void)state;
-    assert_trims("uauau", 43, "u---u", AGENT_TRIM_E_OVER);
+    assert_trims("uauau", 21, "----u", AGENT_TRIM_E_OVER);
     assert_trims("u", 0, "u", AGENT_TRIM_E_OVER);
     assert_trims("utr", 0, "utr", AGENT_TRIM_E_OVER);
 }
@@ -151,7 +179,7 @@ static void what_is_parted_already_is_left_out(void **state)
     assert_trims("urau", 1000, "u-au", 0);   /* a result without its call */
     assert_trims("utau", 1000, "u-au", 0);   /* a call without a result */
     assert_trims("utxau", 1000, "u--au", 0); /* a result of another call */
-    assert_trims("rau", 1000, "-au", 0);
+    assert_trims("rau", 1000, "--u", 0);
     assert_trims("ut", 1000, "ut", 0); /* the last: its result is yet to come */
     assert_trims("ur", 1000, "ur", 0);
 }
@@ -180,7 +208,8 @@ static void results_in_another_order_are_a_pair(void **state)
 }
 
 /* Every conversation of these letters, with every budget: no call without its result, no result
- * without its call, but in the last message. */
+ * without its call, but in the last message; the newest words of the user, and nothing before the
+ * first of them. */
 static void nothing_that_is_sent_is_half(void **state)
 {
     static const char letters[] = "uatr";
@@ -196,8 +225,16 @@ static void nothing_that_is_sent_is_half(void **state)
             AgentTrimmed trimmed;
             bool keep[MAX];
 
+            const char *newest = strrchr(text, 'u');
+            size_t first = 0;
+
             (void)agent_trim(talk->messages, 6, budget, keep, &trimmed);
             assert_true(keep[5]);
+            assert_true(newest == NULL || keep[newest - text]);
+            while (!keep[first]) {
+                first++;
+            }
+            assert_true(newest == NULL || text[first] == 'u');
             for (size_t i = 0; i < 5; i++) {
                 if (keep[i] && text[i] == 't') {
                     assert_true(keep[i + 1] && text[i + 1] == 'r');
@@ -216,6 +253,9 @@ int main(void)
         cmocka_unit_test(what_fits_is_kept),
         cmocka_unit_test(tokens_are_estimated),
         cmocka_unit_test(the_first_of_the_user_and_the_newest_are_kept),
+        cmocka_unit_test(a_first_that_takes_more_than_half_is_not_kept),
+        cmocka_unit_test(what_is_asked_now_is_kept_whatever_its_tools_gave),
+        cmocka_unit_test(what_is_sent_begins_with_the_user),
         cmocka_unit_test(the_last_is_kept_whatever_it_takes),
         cmocka_unit_test(a_call_and_its_result_are_not_parted),
         cmocka_unit_test(what_is_parted_already_is_left_out),
