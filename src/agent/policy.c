@@ -1,5 +1,6 @@
 #include "agent/policy.h"
 
+#include <stdint.h>
 #include <string.h>
 
 /* Where a star has matched as much as it had to, it is given one character more: linear in
@@ -34,18 +35,15 @@ TurnVerdict agent_policy(const AgentRule *rules, size_t n_rules, Span name, bool
 {
     TurnVerdict verdict = is_read_only ? TURN_ALLOW : TURN_ASK;
     size_t n_best = 0;
-    bool has_best = false;
 
     for (size_t i = 0; i < n_rules; i++) {
         size_t n = strlen(rules[i].name);
+        /* The very name outdoes every pattern. */
+        size_t rank = span_equals(span_make(rules[i].name, n), name) ? SIZE_MAX : n + 1;
 
-        if (span_equals(span_make(rules[i].name, n), name)) {
-            return rules[i].verdict;
-        }
-        if (policy_matches(rules[i].name, name) && (!has_best || n >= n_best)) {
+        if (policy_matches(rules[i].name, name) && rank >= n_best) {
             verdict = rules[i].verdict;
-            n_best = n;
-            has_best = true;
+            n_best = rank;
         }
     }
     return verdict;

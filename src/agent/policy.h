@@ -14,7 +14,7 @@ typedef struct AgentRule {
     TurnVerdict verdict; /* ALLOW, ASK, DENY */
 } AgentRule;
 
-/* The rule that has that very name counts, else the longest pattern that fits it, of equally long
- * ones the last. Without any: tools that say they only read are allowed, the person is asked about
- * the others. */
+/* The rule that has that very name counts, else the longest pattern that fits it; of several such
+ * rules the last, so that options outdo the settings. Without any: tools that say they only read
+ * are allowed, the person is asked about the others. */
 TurnVerdict agent_policy(const AgentRule *rules, size_t n_rules, Span name, bool is_read_only);

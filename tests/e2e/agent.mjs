@@ -497,6 +497,12 @@ await checks.check('the settings have a member of their own', async () => {
     const messages = await shell.say('/call read_file {"path":"x"}');
     assert.match(messages.find(({ type }) => type === 'tool_result').data.error, /not allowed|not found/);
     assert.deepEqual(await shell.close(), [0, null]);
+    // An option outdoes them, and a later one an earlier one.
+    const other = new Shell(toolwire, work, ['--config', 'toolwire.json', '--tool', 'write_file=ask', '--tool', 'write_file=deny']);
+    const refused = await other.say('/call write_file {"path":"x","content":"z"}');
+    assert.match(refused.find(({ type }) => type === 'tool_result').data.error, /not allowed/);
+    assert.equal(readFileSync(path.join(work, 'root', 'sub', 'x'), 'utf8'), 'y');
+    assert.deepEqual(await other.close(), [0, null]);
 });
 
 checks.finish();

@@ -23,6 +23,15 @@ static void the_very_name_counts_before_every_pattern(void **state)
     assert_int_equal(agent_policy(rules, 2, SPAN("write_file2"), false), TURN_ALLOW);
 }
 
+static void of_one_name_the_last_rule_counts(void **state)
+{
+    const AgentRule rules[] = {{exact, TURN_DENY}, {exact, TURN_ALLOW}, {all, TURN_ASK}};
+
+    (void)state;
+    assert_int_equal(agent_policy(rules, 3, SPAN("write_file"), false), TURN_ALLOW);
+    assert_int_equal(agent_policy(rules, 1, SPAN("write_file"), false), TURN_DENY);
+}
+
 static void the_longest_pattern_counts_and_the_last_of_equal_ones(void **state)
 {
     const AgentRule rules[] = {
@@ -56,6 +65,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tools_that_only_read_are_allowed_and_others_asked_about),
         cmocka_unit_test(the_very_name_counts_before_every_pattern),
+        cmocka_unit_test(of_one_name_the_last_rule_counts),
         cmocka_unit_test(the_longest_pattern_counts_and_the_last_of_equal_ones),
         cmocka_unit_test(a_star_is_any_characters_and_none),
     };
