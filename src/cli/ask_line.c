@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <termios.h>
 #include <unistd.h>
 
 /* Set by Ctrl-C while a question stands on the terminal. */
@@ -51,6 +52,11 @@ bool ask_line_read(const char *prompt, char *line, size_t size, size_t *ret_n)
     (void)sigprocmask(SIG_SETMASK, &mask, NULL);
     *ret_n = n;
     return is_read;
+}
+
+void ask_line_drop_typed(void)
+{
+    (void)tcflush(STDIN_FILENO, TCIFLUSH);
 }
 
 bool ask_line_was_interrupted(void)

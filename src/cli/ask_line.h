@@ -9,6 +9,9 @@
  * the prompt can be read. */
 bool ask_line_read(const char *prompt, char *line, size_t size, size_t *ret_n);
 
+/* Drops what was typed and not read yet: an answer to a question that nobody has seen is none. */
+void ask_line_drop_typed(void);
+
 /* Has Ctrl-C been pressed at a line since the last forget? */
 bool ask_line_was_interrupted(void);
 void ask_line_forget(void);

@@ -41,6 +41,11 @@ bool ask_line_read(const char *prompt, char *line, size_t size, size_t *ret_n)
     return is_read;
 }
 
+void ask_line_drop_typed(void)
+{
+    (void)FlushConsoleInputBuffer(GetStdHandle(STD_INPUT_HANDLE));
+}
+
 bool ask_line_was_interrupted(void)
 {
     return arg_interrupted != 0;

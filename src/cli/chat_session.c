@@ -116,6 +116,7 @@ static bool session_ask(ChatSession *session, const AgentTool *tool)
     fprintf(stderr, " with %s\n",
             chat_view_plain(&session->view, tool->input, SESSION_INPUT_BYTES));
     ask_line_forget();
+    ask_line_drop_typed();
     is_read = ask_line_read("Allow it? [y/N] ", line, sizeof(line), &n);
     io_loop_update_now(session->loop);
     if (!is_read) {

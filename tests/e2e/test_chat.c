@@ -180,6 +180,39 @@ static void a_person_is_asked_before_a_tool_runs(void **state)
     assert_false(pty_has_shown(&pty, "\033[2J"));
 }
 
+/* The y is there, and shown, before the agent is let ask. */
+static void what_was_typed_before_the_question_does_not_answer_it(void **state)
+{
+    char folder[] = "/tmp/toolwire-chat-XXXXXX";
+    char file[64];
+    char line[96];
+    FILE *made;
+    Pty pty;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(file, sizeof(file), "%s/now", folder);
+    (void)snprintf(line, sizeof(line), "later %s\n", file);
+    start(&pty, NULL);
+    pty_expect(&pty, "> ");
+    pty_type(&pty, line);
+    pty_expect(&pty, "One moment");
+    pty_type(&pty, "y\n");
+    pty_expect(&pty, "y\r\n");
+    made = fopen(file, "w");
+    assert_non_null(made);
+    assert_int_equal(fclose(made), 0);
+    pty_expect(&pty, "Allow it? [y/N] ");
+    pty_type(&pty, "n\n");
+    pty_expect(&pty, "ritten.\r\n");
+    assert_true(pty_has_shown(&pty, "Not written."));
+    pty_expect(&pty, "> ");
+    pty_type(&pty, CTRL_D);
+    assert_int_equal(pty_finish(&pty), 0);
+    assert_int_equal(unlink(file), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 static void text_of_the_agent_cannot_move_the_cursor(void **state)
 {
     Pty pty;
@@ -290,6 +323,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(an_interrupted_message_fails),
         cmocka_unit_test(a_second_ctrl_c_leaves),
         cmocka_unit_test(a_person_is_asked_before_a_tool_runs),
+        cmocka_unit_test(what_was_typed_before_the_question_does_not_answer_it),
         cmocka_unit_test(text_of_the_agent_cannot_move_the_cursor),
         cmocka_unit_test(an_agent_that_dies_is_started_again),
         cmocka_unit_test(without_colours_there_are_none_and_on_a_dumb_terminal_no_codes_at_all),

@@ -6,6 +6,7 @@
 //   tool         uses list_files, which works
 //   fail         uses read_file, which fails, and goes on
 //   ask          uses write_file, which needs approval
+//   later FILE   the same, when there is such a file
 //   hang         says "One moment" and then nothing, until it is interrupted
 //   deaf         the same, and goes on when it is interrupted
 //   slow         uses build, which ends when it is interrupted
@@ -16,7 +17,7 @@
 //   die          ends with status 3
 //   args         its arguments and where it runs
 // LOG gets every line that it reads.
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 const [log] = process.argv.slice(2);
@@ -47,6 +48,15 @@ const orders = {
             token(id, approved ? 'Written.' : 'Not written.');
             send('done', id);
         });
+    },
+    later(id, file) {
+        token(id, 'One moment');
+        const timer = setInterval(() => {
+            if (existsSync(file)) {
+                clearInterval(timer);
+                orders.ask(id);
+            }
+        }, 10);
     },
     hang(id) {
         token(id, 'One moment');
@@ -89,8 +99,9 @@ const orders = {
 
 const kinds = {
     user_message({ id, message, attachments = [], metadata = {} }) {
-        if (orders[message]) {
-            orders[message](id);
+        const [, word, rest] = /^(later) (.+)$/.exec(message) ?? [null, message];
+        if (orders[word]) {
+            orders[word](id, rest);
             return;
         }
         const files = attachments.map((a) => ` with ${a.path}`).join('');
