@@ -31,6 +31,23 @@ static void client_take_line(AgentClient *client, Span line)
     agent_client_tell(client, &event, line);
 }
 
+/* The owner hears of it as of all that is no message; what it was about, nobody can know. */
+static void client_skip_long(AgentClient *client)
+{
+    AgentShellEvent event = {.kind = AGENT_SHELL_NOISE,
+                             .text = SPAN("(a line that is longer than 10 MiB)")};
+
+    if (agent_client_counts_as_news(++client->n_long)) {
+        logsink_write(client->config.log, LOGSINK_LEVEL_WARN, "agent",
+                      "skipped a line of the agent that is longer than %d bytes (%" PRIu64
+                      " so far)",
+                      LIMIT_AGENT_LINE_BYTES, client->n_long);
+    }
+    if (client->state == CLIENT_OPEN) {
+        client->config.event(client->config.context, &event, SPAN_NULL);
+    }
+}
+
 static void client_on_input(void *context)
 {
     AgentClient *client = context;
@@ -41,11 +58,8 @@ static void client_on_input(void *context)
            (r = ndjson_reader_next(&client->reader, &line)) != NDJSON_E_AGAIN) {
         if (r == 0) {
             client_take_line(client, line);
-        } else if (agent_client_counts_as_news(++client->n_long)) {
-            logsink_write(client->config.log, LOGSINK_LEVEL_WARN, "agent",
-                          "skipped a line of the agent that is longer than %d bytes (%" PRIu64
-                          " so far)",
-                          LIMIT_AGENT_LINE_BYTES, client->n_long);
+        } else {
+            client_skip_long(client);
         }
     }
 }
