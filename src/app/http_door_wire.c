@@ -115,6 +115,12 @@ static void wire_piece_abort(void *context)
     io_http_piece_abort(context);
 }
 
+static int wire_piece_taken(void *context, Span before, Bytes *body, Span after)
+{
+    wire_count(context, 0, before.n + body->n + after.n);
+    return io_http_piece_taken(context, before, body, after);
+}
+
 static int wire_end(void *context)
 {
     return io_http_end(context);
@@ -147,6 +153,7 @@ const McpHttpWire http_door_wire = {
     .piece_begin = wire_piece_begin,
     .piece_commit = wire_piece_commit,
     .piece_abort = wire_piece_abort,
+    .piece_taken = wire_piece_taken,
     .end = wire_end,
     .abort = wire_abort,
     .pending = wire_pending,

@@ -452,6 +452,37 @@ int http1_writer_piece_commit_lent(Http1Writer *writer, BytesLent lent)
         &writer->out, writer_piece_prefix(n + lent.span.n, prefix), line_end, lent));
 }
 
+int http1_writer_piece_taken(Http1Writer *writer, Span before, Bytes *body, Span after)
+{
+    bool is_chunked = writer->state == HTTP1_WRITER_CHUNKED;
+    size_t n_line = is_chunked ? PIECE_PREFIX_BYTES : 0;
+    size_t n_around = before.n + after.n;
+    char front[PIECE_PREFIX_BYTES + HTTP1_WRITER_AROUND_BYTES];
+    char end[HTTP1_WRITER_AROUND_BYTES + 2];
+
+    assert(writer->state != HTTP1_WRITER_IDLE && body->n > 0);
+    assert(before.n <= HTTP1_WRITER_AROUND_BYTES && after.n <= HTTP1_WRITER_AROUND_BYTES);
+    if (writer->state == HTTP1_WRITER_HIDDEN) {
+        bytes_clear(body);
+        return 0;
+    }
+    if (body->n > PIECE_MAX_BYTES - n_around) {
+        return HTTP1_WRITER_E_FULL;
+    }
+    if (is_chunked) {
+        (void)writer_piece_prefix(body->n + n_around, front);
+    }
+    if (before.n > 0) {
+        memcpy(front + n_line, before.p, before.n);
+    }
+    if (after.n > 0) {
+        memcpy(end, after.p, after.n);
+    }
+    memcpy(end + after.n, "\r\n", 2);
+    return writer_outcome(outq_push_taken(&writer->out, span_make(front, n_line + before.n), body,
+                                          span_make(end, after.n + (is_chunked ? 2 : 0))));
+}
+
 void http1_writer_piece_abort(Http1Writer *writer)
 {
     outq_abort(&writer->out);

@@ -105,6 +105,11 @@ int http1_writer_piece_commit(Http1Writer *writer);
 int http1_writer_piece_commit_lent(Http1Writer *writer, BytesLent lent);
 void http1_writer_piece_abort(Http1Writer *writer);
 
+/* A piece of three parts, of which the middle is taken, as by respond_taken, and the others are
+ * short: HTTP1_WRITER_AROUND_BYTES at most each. 0, -ENOMEM, HTTP1_WRITER_E_FULL. */
+#define HTTP1_WRITER_AROUND_BYTES ((size_t)256)
+int http1_writer_piece_taken(Http1Writer *writer, Span before, Bytes *body, Span after);
+
 /* Ends the stream. If it fails, it is not ended. */
 int http1_writer_end(Http1Writer *writer);
 

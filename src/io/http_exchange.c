@@ -206,6 +206,23 @@ void io_http_piece_abort(IoHttpExchange *x)
     http1_writer_piece_abort(&x->connection->writer);
 }
 
+int io_http_piece_taken(IoHttpExchange *x, Span before, Bytes *body, Span after)
+{
+    HttpConnection *c = x->connection;
+    size_t n_before = http1_writer_pending(&c->writer);
+    int r;
+
+    if (!exchange_is_open(x)) {
+        return err_raise(-EPIPE);
+    }
+    r = http1_writer_piece_taken(&c->writer, before, body, after);
+    if (r != 0) {
+        return exchange_fail(x, r);
+    }
+    http_connection_queued(c, n_before);
+    return 0;
+}
+
 int io_http_end(IoHttpExchange *x)
 {
     HttpConnection *c = x->connection;

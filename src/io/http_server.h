@@ -153,6 +153,9 @@ int io_http_begin(IoHttpExchange *x, unsigned status, const Http1Field *fields, 
 int io_http_piece_begin(IoHttpExchange *x, Bytes **ret_bytes);
 int io_http_piece_commit(IoHttpExchange *x);
 void io_http_piece_abort(IoHttpExchange *x);
+
+/* A piece whose middle is taken (http1_writer_piece_taken); between pieces. */
+int io_http_piece_taken(IoHttpExchange *x, Span before, Bytes *body, Span after);
 int io_http_end(IoHttpExchange *x);
 
 /* The answer cannot be completed: the connection is closed, so that the peer sees it. The exchange

@@ -54,6 +54,7 @@ typedef struct McpHttpWire {
     int (*piece_begin)(void *x, Bytes **ret_bytes);
     int (*piece_commit)(void *x);
     void (*piece_abort)(void *x);
+    int (*piece_taken)(void *x, Span before, Bytes *body, Span after);
     int (*end)(void *x);
     void (*abort)(void *x);
     size_t (*pending)(const void *x);

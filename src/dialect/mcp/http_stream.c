@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "dialect/mcp/http_guard.h"
 #include "dialect/mcp/render.h"
+#include "frame/http1_writer.h"
 #include "frame/sse.h"
 
 /* What the refusals of a session are in HTTP: in the modern era, in a legacy session, and where
@@ -194,6 +195,39 @@ bool mcp_http_stream_put(McpHttpStream *stream, Span type, Span id, Span data)
            end_piece(stream, sse_write_event(out, &event));
 }
 
+/* The same of a message. A long one is handed over, since a copy would double what waits for the
+ * client: then *message is empty. */
+static bool put_message(McpHttpStream *stream, Span id, Bytes *message)
+{
+    SseEvent event = {.type = SPAN("message"), .data = bytes_span(message), .id = id};
+    BytesLent lent;
+    Bytes around;
+    int r;
+
+    if (message->n < BYTES_LEND_MIN) {
+        return mcp_http_stream_put(stream, event.type, id, event.data);
+    }
+    if (has_expired(stream)) {
+        return false;
+    }
+    bytes_init(&around, HTTP1_WRITER_AROUND_BYTES);
+    r = sse_write_event_lent(&around, &event, &lent);
+    if (r != 0 || lent.span.p == NULL) {
+        bytes_deinit(&around);
+        return mcp_http_stream_put(stream, event.type, id, event.data);
+    }
+    r = mcp_http_wire(stream->seat->http)
+            ->piece_taken(stream->x, span_make(around.data, lent.at), message,
+                          span_make(around.data + lent.at, around.n - lent.at));
+    bytes_deinit(&around);
+    if (r != 0) {
+        lose(stream);
+        return false;
+    }
+    mcp_http_stream_wait(stream);
+    return true;
+}
+
 /* 2025-11-25: a client can come back to a stream from its beginning, because the first event has an
  * id and nothing else, and it is told when. */
 static bool is_primed(const McpHttpStream *stream)
@@ -294,7 +328,7 @@ static int keep(McpHttpStream *stream, const McpAbout *about, Span data)
 /* As an event, of a response that has begun. 0; > 0: an answer that cannot be kept. If it was sent,
  * the connection may still be lost on its way: so what comes in its stead is kept, under the same
  * number, and whoever has got the whole event does not ask for it. */
-static int send_event(McpHttpStream *stream, const McpAbout *about, Span data)
+static int send_event(McpHttpStream *stream, const McpAbout *about, Bytes *message)
 {
     char buffer[MCP_HTTP_EVENT_ID_BYTES];
     Span id = SPAN_NULL;
@@ -307,9 +341,9 @@ static int send_event(McpHttpStream *stream, const McpAbout *about, Span data)
         /* What cannot be kept is sent all the same; who comes back for it goes on with the next, or
          * gets what stands for the answer. */
         r = mcp_http_store_add(&stream->seat->session->store, stream->number, stream->n_events,
-                               data);
+                               bytes_span(message));
     }
-    is_sent = mcp_http_stream_put(stream, SPAN("message"), id, data);
+    is_sent = put_message(stream, id, message);
     if (stream->kind == MCP_HTTP_OLD) {
         if (!is_sent || (about->is_answer && stream->seat->http->is_shutting)) {
             mcp_http_seat_doom(stream->seat);
@@ -354,7 +388,7 @@ int mcp_http_stream_send(McpHttpStream *stream, const McpAbout *about, Bytes *me
             return keep(stream, about, bytes_span(message));
         }
     }
-    return send_event(stream, about, bytes_span(message));
+    return send_event(stream, about, message);
 }
 
 void mcp_http_stream_resume(McpHttpStream *stream, void *x, uint64_t n)

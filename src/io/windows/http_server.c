@@ -125,6 +125,15 @@ void io_http_piece_abort(IoHttpExchange *x)
     (void)x;
 }
 
+int io_http_piece_taken(IoHttpExchange *x, Span before, Bytes *body, Span after)
+{
+    (void)x;
+    (void)before;
+    (void)body;
+    (void)after;
+    return err_raise(-EPIPE);
+}
+
 int io_http_end(IoHttpExchange *x)
 {
     (void)x;

@@ -113,11 +113,59 @@ static void streams_end_by_chunks_or_by_closing(void **state)
     http1_writer_deinit(&writer);
 }
 
+/* As one chunk, or as it is; short ones and long ones, which are not copied. */
+static void a_piece_may_be_taken(void **state)
+{
+    static const size_t sizes[] = {1, OUTQ_COPY_BYTES, OUTQ_COPY_BYTES + 1, 100000};
+
+    (void)state;
+    for (size_t i = 0; i < 2 * TW_ARRAY_SIZE(sizes); i++) {
+        size_t n = sizes[i / 2];
+        Http1Answer stream = answer(200, i % 2 == 0, true);
+        Bytes wanted;
+        Bytes body;
+        Http1Writer writer;
+
+        bytes_init(&wanted, SIZE_MAX);
+        bytes_init(&body, SIZE_MAX);
+        for (size_t k = 0; k < n; k++) {
+            assert_int_equal(bytes_append_byte(&body, (char)('a' + k % 26)), 0);
+        }
+        assert_int_equal(
+            bytes_append_format(&wanted, "HTTP/1.1 200 OK\r\n%s\r\n\r\n",
+                                i % 2 == 0 ? "Transfer-Encoding: chunked" : "Connection: close"),
+            0);
+        if (i % 2 == 0) {
+            assert_int_equal(bytes_append_format(&wanted, "%08zX\r\n", n + 4), 0);
+        }
+        assert_int_equal(bytes_append_format(&wanted, "<<%.*s>>%s", (int)n, body.data,
+                                             i % 2 == 0 ? "\r\n0\r\n\r\n" : ""),
+                         0);
+        assert_int_equal(bytes_append_byte(&wanted, '\0'), 0);
+        http1_writer_init(&writer, 4096);
+        assert_int_equal(http1_writer_begin(&writer, &stream), 0);
+        if (n > 4000) {
+            assert_int_equal(http1_writer_piece_taken(&writer, SPAN("<<"), &body, SPAN(">>")),
+                             HTTP1_WRITER_E_FULL);
+            assert_int_equal(body.n, n);
+            writer.out.max_pending = SIZE_MAX;
+        }
+        assert_int_equal(http1_writer_piece_taken(&writer, SPAN("<<"), &body, SPAN(">>")), 0);
+        assert_int_equal(body.n, 0);
+        assert_int_equal(http1_writer_end(&writer), 0);
+        expect_sent(&writer, wanted.data);
+        http1_writer_deinit(&writer);
+        bytes_deinit(&wanted);
+        bytes_deinit(&body);
+    }
+}
+
 static void a_stream_that_answers_head_has_no_body(void **state)
 {
     Http1Answer hidden = answer(200, 1, true);
     Http1Writer writer;
     Bytes *piece = NULL;
+    Bytes taken;
 
     (void)state;
     hidden.to_head = true;
@@ -130,6 +178,11 @@ static void a_stream_that_answers_head_has_no_body(void **state)
     assert_int_equal(http1_writer_piece_begin(&writer, &piece), 0);
     assert_int_equal(bytes_append_span(piece, SPAN("<>")), 0);
     assert_int_equal(http1_writer_piece_commit_lent(&writer, (BytesLent){1, SPAN("lent")}), 0);
+    bytes_init(&taken, 16);
+    assert_int_equal(bytes_append_span(&taken, SPAN("taken")), 0);
+    assert_int_equal(http1_writer_piece_taken(&writer, SPAN("<"), &taken, SPAN(">")), 0);
+    assert_int_equal(taken.n, 0);
+    bytes_deinit(&taken);
     assert_int_equal(http1_writer_end(&writer), 0);
     expect_sent(&writer, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
     http1_writer_deinit(&writer);
@@ -440,6 +493,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole_responses),
         cmocka_unit_test(streams_end_by_chunks_or_by_closing),
+        cmocka_unit_test(a_piece_may_be_taken),
         cmocka_unit_test(a_stream_that_answers_head_has_no_body),
         cmocka_unit_test(nothing_can_be_smuggled_into_a_field),
         cmocka_unit_test(requests),

@@ -103,6 +103,24 @@ static void wire_piece_abort(void *context)
     x->body.n = x->start;
 }
 
+static int wire_piece_taken(void *context, Span before, Bytes *body, Span after)
+{
+    HttpX *x = context;
+    int r;
+
+    assert_streaming(x);
+    assert_false(x->is_in_piece);
+    if (x->is_broken) {
+        return -EPIPE;
+    }
+    r = bytes_append_span(&x->body, before);
+    r = r != 0 ? r : bytes_append_span(&x->body, bytes_span(body));
+    r = r != 0 ? r : bytes_append_span(&x->body, after);
+    x->n_taken += r == 0;
+    bytes_clear(body);
+    return r;
+}
+
 static int wire_end(void *context)
 {
     HttpX *x = context;
@@ -180,14 +198,20 @@ static void run_form(Call *call)
     }
 }
 
+static void run_long(Call *call, size_t n)
+{
+    static char text[40000];
+
+    assert_true(n <= sizeof(text));
+    memset(text, 'b', n);
+    text[0] = '"';
+    text[n - 1] = '"';
+    finish_text(call, span_make(text, n));
+}
+
 static void run_big(Call *call)
 {
-    static char text[5000];
-
-    memset(text, 'b', sizeof(text));
-    text[0] = '"';
-    text[sizeof(text) - 1] = '"';
-    finish_text(call, span_make(text, sizeof(text)));
+    run_long(call, 5000);
 }
 
 static void report(Call *call, double progress)
@@ -231,6 +255,8 @@ static void run_tool(HttpRig *rig, Call *call)
         run_form(call);
     } else if (span_equals(name, SPAN("big"))) {
         run_big(call);
+    } else if (span_equals(name, SPAN("large"))) {
+        run_long(call, 40000);
     } else if (span_equals(name, SPAN("task"))) {
         run_task(rig, call);
     } else {
@@ -366,6 +392,7 @@ void http_rig_init(HttpRig *rig)
                               .piece_begin = wire_piece_begin,
                               .piece_commit = wire_piece_commit,
                               .piece_abort = wire_piece_abort,
+                              .piece_taken = wire_piece_taken,
                               .end = wire_end,
                               .abort = wire_abort,
                               .pending = wire_pending,

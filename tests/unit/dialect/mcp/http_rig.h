@@ -37,6 +37,7 @@ typedef struct HttpX {
     size_t n_read;    /* of it */
     size_t start;     /* of the piece that is being written */
     size_t n_pending; /* what the peer is said not to have read */
+    size_t n_taken;   /* pieces that were handed over */
     bool is_in_piece;
     bool is_streaming;
     bool is_complete;

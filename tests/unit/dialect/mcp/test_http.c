@@ -488,6 +488,25 @@ static void an_answer_that_is_too_large_is_an_error(void **state)
     free(rig);
 }
 
+static void a_long_answer_is_handed_over_as_an_event_too(void **state)
+{
+    HttpRig *rig = *state;
+    HttpX *x = http_rig_modern(rig, "text/event-stream", "tools/call", "large", "");
+    const char *text = http_rig_text(x);
+    const char *end;
+
+    assert_true(x->status == 200 && x->is_streaming && x->is_complete);
+    assert_int_equal(x->n_taken, 1);
+    assert_ptr_equal(
+        strstr(text, "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{"), text);
+    assert_true(strlen(text) > 40000);
+    end = text + strlen(text) - 3;
+    assert_string_equal(end, "}\n\n");
+    assert_ptr_equal(strchr(strstr(text, "data: "), '\n'), end + 1);
+    x = http_rig_modern(rig, "text/event-stream", "tools/call", "step", "");
+    assert_int_equal(x->n_taken, 0);
+}
+
 static void refusals_of_the_owner_speak_the_protocol(void **state)
 {
     HttpRig *rig = *state;
@@ -529,6 +548,7 @@ int main(void)
         TEST(a_subscription_ends_with_what_it_was_asked_with),
         TEST(the_end_lets_calls_finish_and_nobody_in),
         cmocka_unit_test(an_answer_that_is_too_large_is_an_error),
+        TEST(a_long_answer_is_handed_over_as_an_event_too),
         TEST(refusals_of_the_owner_speak_the_protocol),
     };
 
