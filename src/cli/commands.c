@@ -8,6 +8,7 @@
 #include "cli/cmd_addin.h"
 #include "cli/cmd_agent.h"
 #include "cli/cmd_analyze.h"
+#include "cli/cmd_auth.h"
 #include "cli/cmd_bridge.h"
 #include "cli/cmd_call.h"
 #include "cli/cmd_chat.h"
@@ -22,9 +23,9 @@
 #include "cli/cmd_validate.h"
 
 const CliCommand *const cli_commands[] = {
-    &cmd_serve,     &cmd_up,      &cmd_host,     &cmd_bridge, &cmd_addin, &cmd_tools,
-    &cmd_resources, &cmd_prompts, &cmd_call,     &cmd_agent,  &cmd_chat,  &cmd_queue,
-    &cmd_template,  &cmd_analyze, &cmd_validate, NULL,
+    &cmd_serve,     &cmd_up,       &cmd_host,    &cmd_bridge,   &cmd_addin, &cmd_tools,
+    &cmd_resources, &cmd_prompts,  &cmd_call,    &cmd_agent,    &cmd_chat,  &cmd_queue,
+    &cmd_auth,      &cmd_template, &cmd_analyze, &cmd_validate, NULL,
 };
 
 /* The last word of a command's name. */

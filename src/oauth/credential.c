@@ -105,8 +105,12 @@ int oauth_credential_copy(OauthCredential *to, const OauthCredential *from)
 
 bool oauth_credential_is_fresh(const OauthCredential *credential, int64_t now_s)
 {
+    int64_t life_s = credential->expires_s - credential->saved_s;
+    /* One that lives shorter is good for half its life: else it would never be. */
+    int64_t early_s = life_s < 2 * LIMIT_OAUTH_EARLY_S ? life_s / 2 : LIMIT_OAUTH_EARLY_S;
+
     return credential->access_token != NULL &&
-           (credential->expires_s == 0 || credential->expires_s - LIMIT_OAUTH_EARLY_S > now_s);
+           (credential->expires_s == 0 || credential->expires_s - early_s > now_s);
 }
 
 /* ---- as JSON ---- */

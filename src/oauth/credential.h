@@ -59,7 +59,7 @@ int oauth_credential_set(char **place, Span value);
 /* A string that may be NULL as a Span. */
 Span oauth_credential_span(const char *text);
 
-/* Is there a token that holds at now_s, and LIMIT_OAUTH_EARLY_S longer? */
+/* Is there a token that holds at now_s, and LIMIT_OAUTH_EARLY_S longer (at most half its life)? */
 bool oauth_credential_is_fresh(const OauthCredential *credential, int64_t now_s);
 
 void oauth_credential_write(JsonWriter *w, const OauthCredential *credential);

@@ -114,7 +114,8 @@ static int client_select(OauthFlow *flow, int64_t now_s)
     if (settings->grant != OAUTH_GRANT_CODE) {
         return 0; /* a workload's token says who it is */
     }
-    if (credential->client_id != NULL && credential->is_registered &&
+    /* One that was given by hand at an earlier time is kept, too. */
+    if (credential->client_id != NULL &&
         (credential->client_expires_s == 0 || credential->client_expires_s > now_s)) {
         return 0;
     }

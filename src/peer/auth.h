@@ -8,12 +8,41 @@
  */
 #pragma once
 
+#include "base/diag.h"
+#include "base/logsink.h"
 #include "base/span.h"
+#include "io/fetch.h"
+#include "io/loop.h"
+#include "oauth/settings.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct PeerAuth PeerAuth;
+
+typedef struct PeerAuthConfig {
+    IoLoop *loop;
+    IoFetcher *fetcher;            /* borrowed; NULL: one of its own, when it is needed */
+    const char *server;            /* the address of the MCP server; copied */
+    const OauthSettings *settings; /* copied; NULL: nothing is said */
+    const char *store; /* the file of credentials; NULL: the user's; "": they are not kept */
+    bool may_ask;      /* a person may be sent to a page */
+    bool no_browser;   /* only told the address, by `page` */
+    /* The page that a person is to open; `url` is borrowed until return. May be NULL. */
+    void (*page)(void *context, const char *url);
+    void *context;
+    int64_t person_ms; /* how long a person is waited for; 0: LIMIT_OAUTH_PERSON_MS */
+    const LogSink *log;
+} PeerAuthConfig;
+
+enum {
+    PEER_AUTH_E_INVALID = 1, /* the address or the settings; the Diag says why */
+};
+
+/* Nothing is read or asked before a request is about to be sent. 0, -ENOMEM, PEER_AUTH_E_INVALID.
+ * Gives *ret. */
+int peer_auth_new(PeerAuth **ret, const PeerAuthConfig *config, Diag *reterr_diag);
 
 typedef struct PeerAuthHeaders { /* borrowed until the next call of any function here */
     Span authorization;          /* "Bearer x", "DPoP x"; empty: none */
@@ -25,7 +54,7 @@ typedef enum PeerAuthOutcome {
     PEER_AUTH_REFUSED, /* there will not be: why says it, for people */
 } PeerAuthOutcome;
 
-/* Somebody who waits; the storage is the waiter's. */
+/* Somebody who waits; the storage is the waiter's. `done` may call all but peer_auth_free. */
 typedef struct PeerAuthWait PeerAuthWait;
 struct PeerAuthWait {
     void (*done)(PeerAuthWait *wait, PeerAuthOutcome outcome,

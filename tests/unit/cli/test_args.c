@@ -251,7 +251,7 @@ static void every_command_fits_the_tables(void **state)
             n_subcommands++;
         }
     }
-    assert_int_equal(n_subcommands, 15);
+    assert_int_equal(n_subcommands, 18);
     assert_null(cli_command_find(cli_commands, "no-such-command"));
     assert_null(cli_command_find(cli_commands, "ls"));
 }

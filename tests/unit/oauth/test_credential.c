@@ -102,6 +102,9 @@ static void tokens_are_fresh_until_a_minute_before_their_end(void **state)
     (void)state;
     assert_true(oauth_credential_is_fresh(&credential, 1000 - LIMIT_OAUTH_EARLY_S - 1));
     assert_false(oauth_credential_is_fresh(&credential, 1000 - LIMIT_OAUTH_EARLY_S));
+    credential.saved_s = 990;
+    assert_true(oauth_credential_is_fresh(&credential, 994));
+    assert_false(oauth_credential_is_fresh(&credential, 995));
     credential.expires_s = 0;
     assert_true(oauth_credential_is_fresh(&credential, 1 << 30));
     credential.access_token = NULL;

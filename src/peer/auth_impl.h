@@ -1,0 +1,76 @@
+/* peer/auth_impl.h: what the files of peer/auth share. Private to peer/auth*. */
+#pragma once
+
+#include "base/bytes.h"
+#include "io/process.h"
+#include "oauth/credential.h"
+#include "oauth/flow.h"
+#include "oauth/key.h"
+#include "peer/auth.h"
+#include "peer/auth_listener.h"
+
+struct PeerAuth {
+    IoLoop *loop;
+    IoFetcher *fetcher;
+    IoFetcher *own_fetcher;
+    OauthSettings settings;
+    char *server;
+    char *store; /* NULL: credentials are not kept */
+    bool may_ask;
+    bool no_browser;
+    void (*page)(void *context, const char *url);
+    void *context;
+    int64_t person_ms;
+    const LogSink *log;
+
+    OauthCredential credential;
+    bool is_loaded; /* the file was looked at */
+    OauthKey *key;  /* that the token is bound to; made from the credential when it is needed */
+    Bytes authorization;
+    Bytes proof;
+    Bytes nonce; /* of the MCP server */
+    unsigned n_step_ups;
+    unsigned n_asks;             /* pages that were shown, */
+    int64_t asked_ms;            /* the last then */
+    int64_t no_renewal_until_ms; /* a renewal failed for a time: the token is shown as it is */
+
+    OauthFlow *flow;
+    bool is_renewing; /* the flow is one that nobody was refused for */
+    IoFetch *fetch;
+    Bytes body;
+    PeerAuthListener *listener;
+    IoProcess *browser;
+    int browser_fds[3];
+    IoTimer *timer; /* a person's patience; and ends that are told later */
+
+    PeerAuthWait *waits;
+    /* An end that is told from the loop: waiters that came before it are in `told`. */
+    bool has_end;
+    PeerAuthOutcome end;
+    char why[DIAG_MESSAGE_SIZE];
+};
+
+int64_t auth_now_s(void);
+
+/* ---- auth.c ---- */
+
+/* The flow is over, or was not needed: all who wait are told, from the loop. */
+void auth_end(PeerAuth *auth, PeerAuthOutcome outcome, const char *why);
+
+/* Takes over a credential: copies it. 0, -ENOMEM. */
+int auth_take(PeerAuth *auth, const OauthCredential *credential);
+
+/* ---- auth_flow.c ---- */
+
+/* Begins a flow. Its end is auth_end. */
+void auth_flow_start(PeerAuth *auth, const OauthChallenge *challenge, bool is_renewal,
+                     bool is_step_up);
+
+/* Drops what is under way. */
+void auth_flow_drop(PeerAuth *auth);
+
+/* ---- auth_browser.c ---- */
+
+/* Has the person's browser open a page, or does nothing where there is none. */
+void auth_browser_open(PeerAuth *auth, const char *url);
+void auth_browser_drop(PeerAuth *auth);
