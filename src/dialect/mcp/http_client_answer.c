@@ -460,7 +460,9 @@ static int finish_request(McpHttpClient *http, McpHttpExchange *exchange, Span *
         http_exchange_set_state(http, exchange, EXCHANGE_PARKED);
         return 0;
     }
-    return http_client_answer_error(http, exchange, "%s", exchange->words);
+    return http_client_answer_error(
+        http, exchange, "%s",
+        exchange->body_kind == HTTP_BODY_TEXT ? "the server's answer is empty" : exchange->words);
 }
 
 static int finish_note(McpHttpClient *http, McpHttpExchange *exchange)
