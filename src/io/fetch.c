@@ -99,24 +99,41 @@ static size_t fetch_on_data(char *p, size_t size, size_t n, void *context)
     return fetch->is_gone ? CURL_WRITEFUNC_ERROR : n;
 }
 
-bool io_fetch_field(const IoFetch *fetch, Span name, Span *ret_value)
+/* How many fields have that name; *ret_value is the one of that number, or else the last. */
+static size_t head_find(const IoFetch *fetch, Span name, size_t number, Span *ret_value)
 {
     Span left = bytes_span(&fetch->head);
-    bool is_found = false;
+    size_t n_found = 0;
 
     while (left.n > 0) {
         const char *end = memchr(left.p, '\n', left.n);
         size_t n = (size_t)(end - left.p);
         const char *colon = memchr(left.p, ':', n);
 
-        if (colon != NULL &&
+        if (colon != NULL && n_found <= number &&
             text_equals_nocase(span_make(left.p, (size_t)(colon - left.p)), name)) {
             *ret_value = text_trim(span_make(colon + 1, n - (size_t)(colon - left.p) - 1));
-            is_found = true;
+            n_found++;
         }
         left = span_make(end + 1, left.n - n - 1);
     }
-    return is_found;
+    return n_found;
+}
+
+bool io_fetch_field(const IoFetch *fetch, Span name, Span *ret_value)
+{
+    return head_find(fetch, name, SIZE_MAX, ret_value) > 0;
+}
+
+bool io_fetch_field_nth(const IoFetch *fetch, Span name, size_t number, Span *ret_value)
+{
+    Span value;
+
+    if (head_find(fetch, name, number, &value) <= number) {
+        return false;
+    }
+    *ret_value = value;
+    return true;
 }
 
 /* ---- its end ---- */

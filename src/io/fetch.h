@@ -101,5 +101,8 @@ void io_fetch_resume(IoFetch *fetch);
  * on; borrowed until the fetch is over. */
 bool io_fetch_field(const IoFetch *fetch, Span name, Span *ret_value);
 
+/* The same of the field of that name with that number, from 0 on, in the order of the head. */
+bool io_fetch_field_nth(const IoFetch *fetch, Span name, size_t number, Span *ret_value);
+
 /* Does the address name this machine: localhost, 127.…, [::1]? */
 bool io_fetch_is_loopback(const char *url);

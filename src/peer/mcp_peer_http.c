@@ -1,4 +1,5 @@
-/* The wire to a server over HTTP: what dialect/mcp/http_client wants is asked by io/fetch. */
+/* The wire to a server over HTTP: what dialect/mcp/http_client wants is asked by io/fetch
+ * (mcp_peer_fetch). */
 #include "peer/mcp_peer_impl.h"
 
 #include <stdio.h>
@@ -9,13 +10,13 @@
 #include "base/limits.h"
 #include "dialect/mcp/http_url.h"
 #include "io/error_text.h"
-#include "io/fetch.h"
+#include "peer/mcp_peer_fetch.h"
 
 typedef struct Web {
     McpPeer *peer;
     McpHttpClient *http;
     PeerWeb *own; /* NULL: config.web is used */
-    IoFetcher *fetcher;
+    McpPeerFetchPlace place;
     Bytes message; /* of the session, being written */
     Bytes origin;
     Bytes url;    /* as libcurl takes it */
@@ -23,13 +24,6 @@ typedef struct Web {
     bool is_pumping;
     int64_t close_ms; /* closing: when waiting is over */
 } Web;
-
-/* One HTTP request under way. */
-typedef struct WebFetch {
-    Web *web;
-    McpHttpExchange *exchange;
-    IoFetch *fetch;
-} WebFetch;
 
 static void web_pump(Web *web);
 
@@ -80,104 +74,39 @@ static void web_check(Web *web, int r)
     web_pump(web);
 }
 
-static Span web_field(const IoFetch *fetch, Span name)
+static void web_on_head(void *context, McpHttpExchange *exchange, const McpHttpHead *head)
 {
-    Span value;
+    Web *web = context;
 
-    return io_fetch_field(fetch, name, &value) ? value : SPAN_NULL;
+    web_check(web, mcp_http_client_head(web->http, exchange, head, web_now(web)));
 }
 
-static void web_on_head(void *context, IoFetch *fetch, unsigned status)
+static void web_on_data(void *context, McpHttpExchange *exchange, Span bytes)
 {
-    WebFetch *under_way = context;
-    Web *web = under_way->web;
-    McpHttpHead head = {.status = status,
-                        .content_type = web_field(fetch, SPAN("content-type")),
-                        .session_id = web_field(fetch, SPAN("mcp-session-id")),
-                        .location = web_field(fetch, SPAN("location"))};
+    Web *web = context;
 
-    web_check(web, mcp_http_client_head(web->http, under_way->exchange, &head, web_now(web)));
+    web_check(web, mcp_http_client_data(web->http, exchange, bytes, web_now(web)));
 }
 
-static void web_on_data(void *context, IoFetch *fetch, Span bytes)
+static void web_on_done(void *context, McpHttpExchange *exchange, McpHttpEnd end, const char *words)
 {
-    WebFetch *under_way = context;
-    Web *web = under_way->web;
+    Web *web = context;
 
-    (void)fetch;
-    web_check(web, mcp_http_client_data(web->http, under_way->exchange, bytes, web_now(web)));
-}
-
-static McpHttpEnd web_end_of(IoFetchOutcome outcome)
-{
-    switch (outcome) {
-    case IO_FETCH_DONE:
-        return MCP_HTTP_END_DONE;
-    case IO_FETCH_UNREACHED:
-    case IO_FETCH_UNTRUSTED:
-        return MCP_HTTP_END_UNREACHED;
-    case IO_FETCH_TOO_LARGE:
-        return MCP_HTTP_END_TOO_LARGE;
-    case IO_FETCH_CUT:
-    case IO_FETCH_STALLED:
-    case IO_FETCH_NO_MEMORY:
-    case IO_FETCH_FAILED:
-        break;
-    }
-    return MCP_HTTP_END_CUT;
-}
-
-static void web_on_done(void *context, IoFetch *fetch, const IoFetchEnd *end)
-{
-    WebFetch *under_way = context;
-    Web *web = under_way->web;
-    McpHttpExchange *exchange = under_way->exchange;
-
-    (void)fetch;
     *mcp_http_exchange_slot(exchange) = NULL;
-    (void)mem_free(under_way);
-    web_check(web, mcp_http_client_end(web->http, exchange, web_end_of(end->outcome),
-                                       span_from_str(end->message), web_now(web)));
+    web_check(web,
+              mcp_http_client_end(web->http, exchange, end, span_from_str(words), web_now(web)));
 }
 
-static const IoFetchOps web_ops = {.head = web_on_head, .data = web_on_data, .done = web_on_done};
-
-/* 0, -ENOMEM, IO_FETCH_E_REQUEST. */
-static int web_start(Web *web, const McpHttpClientEvent *event, Diag *diag)
-{
-    WebFetch *under_way = mem_alloc_array(1, sizeof(*under_way));
-    IoFetchField *fields = mem_alloc_array(event->n_fields + 1, sizeof(*fields));
-    IoFetchRequest request = {.method = event->method,
-                              .url = event->url,
-                              .unix_socket = web->socket.n > 0 ? web->socket.data : NULL,
-                              .fields = fields,
-                              .n_fields = event->n_fields,
-                              .body = event->body,
-                              .ops = &web_ops,
-                              .context = under_way};
-    int r = under_way == NULL || fields == NULL ? err_raise(-ENOMEM) : 0;
-
-    for (size_t i = 0; r == 0 && i < event->n_fields; i++) {
-        fields[i] = (IoFetchField){event->fields[i].name, event->fields[i].value};
-    }
-    if (r == 0) {
-        *under_way = (WebFetch){.web = web, .exchange = event->exchange};
-        r = io_fetch_start(&under_way->fetch, web->fetcher, &request, diag);
-    }
-    (void)mem_free(fields);
-    if (r != 0) {
-        (void)mem_free(under_way);
-        return r;
-    }
-    *mcp_http_exchange_slot(event->exchange) = under_way;
-    return 0;
-}
+static const McpPeerFetchOps web_ops = {
+    .head = web_on_head, .data = web_on_data, .done = web_on_done};
 
 static void web_begin(Web *web, const McpHttpClientEvent *event)
 {
     Diag diag = DIAG_NULL;
-    int r = web_start(web, event, &diag);
+    McpPeerFetch *fetch = NULL;
+    int r = mcp_peer_fetch_start(&fetch, &web->place, event, &diag);
 
+    *mcp_http_exchange_slot(event->exchange) = fetch;
     if (r != 0) {
         (void)mcp_http_client_end(web->http, event->exchange, MCP_HTTP_END_UNREACHED,
                                   span_from_str(r > 0 ? diag.message : io_error_text(-r)),
@@ -188,12 +117,8 @@ static void web_begin(Web *web, const McpHttpClientEvent *event)
 static void web_let_go_of(McpHttpExchange *exchange)
 {
     void **slot = mcp_http_exchange_slot(exchange);
-    WebFetch *under_way = *slot;
 
-    if (under_way != NULL) {
-        (void)io_fetch_free(under_way->fetch);
-        *slot = mem_free(under_way);
-    }
+    *slot = mcp_peer_fetch_free(*slot);
 }
 
 static void web_take(Web *web, const McpHttpClientEvent *event)
@@ -311,7 +236,13 @@ static int web_find_fetcher(Web *web, Diag *reterr_diag)
     }
     if (r == 0) {
         web->peer->config.web = shared;
-        web->fetcher = peer_web_fetcher(shared);
+        web->place = (McpPeerFetchPlace){
+            .fetcher = peer_web_fetcher(shared),
+            .auth = web->peer->config.auth,
+            .unix_socket = web->socket.n > 0 ? web->socket.data : NULL,
+            .ops = &web_ops,
+            .context = web,
+        };
     }
     return r == IO_FETCH_E_LIBRARY ? MCP_PEER_E_CANNOT_START : r;
 }

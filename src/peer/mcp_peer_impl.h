@@ -3,6 +3,7 @@
  *     mcp_peer.c        the session, its events, its clock; the owner's side
  *     mcp_peer_lines.c  a child process or a Unix socket: messages as lines
  *     mcp_peer_http.c   a server over HTTP: messages as requests
+ *     mcp_peer_fetch.c  one of these requests, and authorization
  *
  * States: OPEN → CLOSING (the server is given time to go) → CLOSED (the owner was told).
  */
