@@ -13,6 +13,7 @@
 #include "cli/cmd_call.h"
 #include "cli/cmd_chat.h"
 #include "cli/cmd_host.h"
+#include "cli/cmd_import.h"
 #include "cli/cmd_prompts.h"
 #include "cli/cmd_queue.h"
 #include "cli/cmd_resources.h"
@@ -23,9 +24,9 @@
 #include "cli/cmd_validate.h"
 
 const CliCommand *const cli_commands[] = {
-    &cmd_serve,     &cmd_up,       &cmd_host,    &cmd_bridge,   &cmd_addin, &cmd_tools,
-    &cmd_resources, &cmd_prompts,  &cmd_call,    &cmd_agent,    &cmd_chat,  &cmd_queue,
-    &cmd_auth,      &cmd_template, &cmd_analyze, &cmd_validate, NULL,
+    &cmd_serve,     &cmd_up,       &cmd_host,    &cmd_bridge,   &cmd_addin,  &cmd_tools,
+    &cmd_resources, &cmd_prompts,  &cmd_call,    &cmd_agent,    &cmd_chat,   &cmd_queue,
+    &cmd_auth,      &cmd_template, &cmd_analyze, &cmd_validate, &cmd_import, NULL,
 };
 
 /* The last word of a command's name. */

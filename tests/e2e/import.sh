@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# `toolwire import`, run as a person would, in a home of its own.
+#
+#   import.sh TOOLWIRE
+set -euo pipefail
+toolwire=$(realpath "$1")
+dir=$(realpath "$(mktemp -d)")
+trap 'rm -rf "$dir"' EXIT
+export HOME=$dir/home
+unset XDG_CONFIG_HOME APPDATA CLAUDE_CONFIG_DIR CLINE_MCP_SETTINGS_PATH
+mkdir -p "$HOME/.config/Claude" "$HOME/.cursor" "$HOME/.config/Code/User" "$HOME/.cline/data/settings" "$dir/app/.vscode"
+cd "$dir/app"
+passed=0
+failed=0
+
+ok() { passed=$((passed + 1)); }
+wrong() { failed=$((failed + 1)); printf '%s\n' "$1"; }
+
+# expect STATUS OUTPUT ARGUMENT…: OUTPUT is stdout and then stderr, blanks squeezed.
+expect() {
+    local wanted_status=$1 wanted=$2 status=0 got
+    shift 2
+    "$toolwire" import "$@" >"$dir/out" 2>"$dir/err" </dev/null || status=$?
+    got=$(cat "$dir/out" "$dir/err" | sed -E "s#$dir#DIR#g; s/  +/  /g; s/ +\$//" | grep -v '^server  state')
+    if [ "$status" = "$wanted_status" ] && [ "$got" = "$wanted" ]; then
+        ok
+    else
+        wrong "$(printf 'import %s\n wanted %s: %s\n    got %s: %s' "$*" "$wanted_status" "$wanted" "$status" "$got")"
+    fi
+}
+
+expect 0 'toolwire import: no servers in 0 files'
+cat >"$HOME/.config/Claude/claude_desktop_config.json" <<'END'
+{"mcpServers":{"github":{"command":"npx","args":["-y","gh"],"env":{"GITHUB_TOKEN":"ghp_secret"}},"tw":{"command":"toolwire","args":["serve"]}}}
+END
+cat >"$HOME/.cursor/mcp.json" <<'END'
+{"mcpServers":{"github":{"command":"other"},"search":{"url":"https://search.example/mcp?key=hidden","headers":{"Authorization":"Bearer hidden"}}}}
+END
+cat >.vscode/mcp.json <<'END'
+// Comments, and commas that nothing follows.
+{ "servers": { "local": { "type": "stdio", "command": "${workspaceFolder}/run", "env": { "K": "${input:api-key}", }, }, },
+  "inputs": [ { "id": "api-key", "type": "promptString", "password": true }, ], }
+END
+printf '{"mcpServers":{"old":{"command":"x","disabled":true}}}' >"$HOME/.cline/data/settings/cline_mcp_settings.json"
+table='github  found  DIR/home/.config/Claude/claude_desktop_config.json  npx -y gh
+tw  toolwire itself  DIR/home/.config/Claude/claude_desktop_config.json  toolwire serve
+github  clash: one above has that name  DIR/home/.cursor/mcp.json  other
+search  found  DIR/home/.cursor/mcp.json  https://search.example/mcp?key=***
+local  asked for by VS Code: set API_KEY in the environment  DIR/app/.vscode/mcp.json  DIR/app/run
+old  disabled  DIR/home/.cline/data/settings/cline_mcp_settings.json  x'
+expect 0 "$table"
+expect 0 'old  disabled  DIR/home/.cline/data/settings/cline_mcp_settings.json  x' --from cline
+expect 0 'github  found  DIR/home/.cursor/mcp.json  other
+search  found  DIR/home/.cursor/mcp.json  https://search.example/mcp?key=***' --from "$HOME/.cursor/mcp.json"
+expect 1 'toolwire import: nowhere: No such file or directory
+toolwire import: no servers in 0 files' --from nowhere
+"$toolwire" import --json >"$dir/out"
+grep -q hidden "$dir/out" || grep -q secret "$dir/out" && wrong 'a secret was printed' || ok
+
+# Written into settings that are there: all else stays, the file is the user's alone.
+printf '{\n  "tools" : "t.json",\n\n  "limits": { "rate_burst": 5 } }\n' >toolwire.json
+chmod 644 toolwire.json
+cp toolwire.json before.json
+"$toolwire" import --dry-run --from cursor >"$dir/out"
+cmp -s toolwire.json before.json && ok || wrong '--dry-run changed the file'
+grep -q '^+    "search": {"url":"https://search.example/mcp?key=\*\*\*","headers":{"Authorization":"\*\*\*"}}' "$dir/out" && ok ||
+    wrong "no diff: $(cat "$dir/out")"
+"$toolwire" import --write --from claude-desktop --from vscode >"$dir/out" 2>"$dir/err"
+grep -q 'local: asked for by VS Code: set API_KEY' "$dir/err" && ok || wrong 'the note was lost'
+wanted='{
+  "tools" : "t.json",
+
+  "limits": { "rate_burst": 5 },
+  "mcpServers": {
+    "github": {"command":"npx","args":["-y","gh"],"env":{"GITHUB_TOKEN":"ghp_secret"}},
+    "local": {"command":"'$dir'/app/run","env":{"K":"${API_KEY}"}}
+  } }'
+[ "$(cat toolwire.json)" = "$wanted" ] && ok || wrong "written: $(cat toolwire.json)"
+[ "$(stat -c %a toolwire.json)" = 600 ] && ok || wrong 'others can read the secrets'
+# Twice is once; another server of a name is left alone, unless it is to be replaced.
+cp toolwire.json before.json
+"$toolwire" import --write --from claude-desktop >/dev/null
+cmp -s toolwire.json before.json && ok || wrong 'the second import changed something'
+expect 1 'github  clash: another one has the name; --replace  DIR/home/.cursor/mcp.json  other
+search  added  DIR/home/.cursor/mcp.json  https://search.example/mcp?key=***
+toolwire import: toolwire.json has another server '"'github'"'; --replace takes the one that was found' --write --from cursor
+cmp -s toolwire.json before.json && ok || wrong 'a clash changed something'
+"$toolwire" import --write --replace --env-refs --from cursor >"$dir/out" 2>"$dir/err"
+grep -q '"github": {"command":"other"}' toolwire.json && ok || wrong "not replaced: $(cat toolwire.json)"
+grep -q '"Authorization":"${SEARCH_AUTHORIZATION}"' toolwire.json && ok || wrong 'the secret was written'
+# A new file, through a link.
+mkdir "$dir/far"
+ln -s "$dir/far/settings.json" link.json
+printf '{}' >"$dir/far/settings.json"
+"$toolwire" import --write --from cursor link.json >/dev/null
+[ -L link.json ] && grep -q search "$dir/far/settings.json" && ok || wrong 'the link was replaced'
+printf '{"mcpServers":' >bad.json
+expect 1 'github  found  DIR/home/.cursor/mcp.json  other
+search  found  DIR/home/.cursor/mcp.json  https://search.example/mcp?key=***
+toolwire import: bad.json:1:15: expected a value, found the end of the text' --write --from cursor bad.json
+expect 2 "toolwire import: a FILE needs --write or --dry-run" x.json
+printf 'import: %d/%d checks\n' "$passed" "$((passed + failed))"
+[ "$failed" = 0 ]
