@@ -143,6 +143,8 @@ typedef struct CallResult {
     Span data;       /* one JSON value, or empty */
     Span error_type; /* RAISED: UTF-8 text, the exception's class; may be empty */
     int wire_code;
+    bool is_relayed; /* OWN: another server's answer to the request: an error of the protocol there,
+                        and so here; else a tool's own error is a report of the tool */
     int64_t retry_after_ms;
 
     const CallTask *tasks;

@@ -223,11 +223,18 @@ McpPeer *mcp_peer_free(McpPeer *peer)
 int mcp_peer_request(McpPeer *peer, Span method, Span params, bool wants_progress,
                      McpRequestId *ret)
 {
+    return mcp_peer_request_with(peer, method, params,
+                                 &(McpRequestOptions){.wants_progress = wants_progress}, ret);
+}
+
+int mcp_peer_request_with(McpPeer *peer, Span method, Span params, const McpRequestOptions *options,
+                          McpRequestId *ret)
+{
     if (peer->state != PEER_OPEN) {
         return MCP_CLIENT_E_ENDED;
     }
-    return mcp_client_request(peer->client, method, params, wants_progress,
-                              io_loop_now_ms(peer->config.loop), ret);
+    return mcp_client_request_with(peer->client, method, params, options,
+                                   io_loop_now_ms(peer->config.loop), ret);
 }
 
 void mcp_peer_cancel(McpPeer *peer, McpRequestId id, Span reason)
@@ -248,6 +255,12 @@ int mcp_peer_refuse(McpPeer *peer, uint64_t ask, int code, Span message)
 int mcp_peer_notify(McpPeer *peer, Span method, Span params)
 {
     return mcp_client_notify(peer->client, method, params);
+}
+
+Span mcp_peer_last_words(const McpPeer *peer)
+{
+    return peer->wire != NULL && peer->ops->words != NULL ? peer->ops->words(peer->wire)
+                                                          : SPAN_NULL;
 }
 
 const McpClient *mcp_peer_client(const McpPeer *peer)

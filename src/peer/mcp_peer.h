@@ -30,6 +30,8 @@ typedef struct McpPeerConfig {
     const char *socket_path;
     bool is_own;            /* what serves it must be a process of this user, or of root */
     bool inherit_stderr;    /* else its lines go to the log at debug level */
+    bool dies_with_us;      /* a child is killed when we are (io/process.h): for a loop whose thread
+                               is there as long as the process is */
     McpClientConfig client; /* sink is ours */
     const LogSink *log;
     /* Every event of the session (dialect/mcp/client.h) but RESTART. It may call any function of
@@ -54,8 +56,13 @@ McpPeer *mcp_peer_free(McpPeer *peer);
 /* As mcp_client_*; what they write is sent before the loop waits. */
 int mcp_peer_request(McpPeer *peer, Span method, Span params, bool wants_progress,
                      McpRequestId *ret);
+int mcp_peer_request_with(McpPeer *peer, Span method, Span params, const McpRequestOptions *options,
+                          McpRequestId *ret);
 void mcp_peer_cancel(McpPeer *peer, McpRequestId id, Span reason);
 int mcp_peer_answer(McpPeer *peer, uint64_t ask, Span result);
 int mcp_peer_refuse(McpPeer *peer, uint64_t ask, int code, Span message);
 int mcp_peer_notify(McpPeer *peer, Span method, Span params);
 const McpClient *mcp_peer_client(const McpPeer *peer);
+
+/* The last lines that a child wrote to its stderr; borrowed until the loop runs. */
+Span mcp_peer_last_words(const McpPeer *peer);

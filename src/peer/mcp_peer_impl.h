@@ -32,6 +32,8 @@ typedef struct McpPeerWire {
     void (*restart)(void *wire);
     /* MCP_CLIENT_FAILED: may put more words into text. May be NULL. */
     void (*explain)(const void *wire, McpClientEvent *event, char *text, size_t size);
+    /* The last that was said beside the session. May be NULL. */
+    Span (*words)(const void *wire);
     /* MCP_CLIENT_READY, and FAILED before that. May be NULL. */
     void (*judged)(void *wire, bool is_ready);
     /* What was written is sent. */

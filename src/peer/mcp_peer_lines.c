@@ -84,7 +84,8 @@ static void lines_disconnect(Lines *lines)
 {
     lines->stream = io_stream_free(lines->stream);
     mcp_peer_stderr_close(&lines->words);
-    lines->process = io_process_free(lines->process);
+    /* What it has started and left behind goes, too. */
+    lines->process = io_process_retire(lines->process, PEER_TERM_MS);
     ndjson_reader_deinit(&lines->reader);
     ndjson_writer_deinit(&lines->writer);
 }
@@ -433,7 +434,8 @@ static int lines_spawn(Lines *lines, Diag *reterr_diag)
                           .environment = lines->peer->config.environment,
                           .folder = lines->peer->config.folder,
                           .wire = IO_PROCESS_SOCKETS,
-                          .inherit_stderr = lines->peer->config.inherit_stderr};
+                          .inherit_stderr = lines->peer->config.inherit_stderr,
+                          .dies_with_thread = lines->peer->config.dies_with_us};
     int in_fd = -1;
     int out_fd = -1;
     int stderr_fd = -1;
@@ -547,6 +549,13 @@ static void lines_let_go(void *wire)
     lines_disconnect(wire);
 }
 
+static Span lines_last_words(const void *wire)
+{
+    const Lines *lines = wire;
+
+    return bytes_span(&lines->words.tail);
+}
+
 const McpPeerWire mcp_peer_lines = {
     .sink = {.begin = lines_sink_begin, .commit = lines_sink_commit, .abort = lines_sink_abort},
     .open = lines_open,
@@ -554,6 +563,7 @@ const McpPeerWire mcp_peer_lines = {
     .let_go = lines_let_go,
     .restart = lines_restart,
     .explain = lines_explain,
+    .words = lines_last_words,
     .flush = lines_flush,
     .deadline = lines_deadline,
     .tick = lines_tick,

@@ -108,12 +108,13 @@ bool mcp_client_next(McpClient *client, McpClientEvent *ret)
     return true;
 }
 
-int client_request_send(McpClient *client, ClientRequest *request, Span method, Span params)
+int client_request_send(McpClient *client, ClientRequest *request, Span method, Span params,
+                        Span meta)
 {
     /* The first time the owner's number serves; a request that is repeated needs another. */
     uint64_t wire_id = request->was_sent ? ++client->last_number : request->id;
     uint64_t token = request->wants_progress ? wire_id : 0;
-    int r = client_write_request(client, wire_id, method, params, request, token);
+    int r = client_write_request(client, wire_id, method, params, meta, request, token);
 
     if (r != 0) {
         return r;
@@ -128,8 +129,11 @@ int client_request_send_kept(McpClient *client, ClientRequest *request)
 {
     Span kept = bytes_span(&request->kept);
 
+    size_t n_params = kept.n - request->n_method - request->n_meta;
+
     return client_request_send(client, request, span_make(kept.p, request->n_method),
-                               span_make(kept.p + request->n_method, kept.n - request->n_method));
+                               span_make(kept.p + request->n_method, n_params),
+                               span_make(kept.p + request->n_method + n_params, request->n_meta));
 }
 
 /* Those that a modern server may answer with questions. */
@@ -141,6 +145,28 @@ static bool request_may_ask(Span method)
 
 int mcp_client_request(McpClient *client, Span method, Span params, bool wants_progress,
                        int64_t now_ms, McpRequestId *ret)
+{
+    return mcp_client_request_with(client, method, params,
+                                   &(McpRequestOptions){.wants_progress = wants_progress}, now_ms,
+                                   ret);
+}
+
+static void request_take_options(ClientRequest *request, const McpRequestOptions *options)
+{
+    request->wants_progress = options->wants_progress;
+    request->context = options->context;
+    if (options->speaks_for_itself) {
+        request->can = options->can;
+        request->log_level = options->log_level;
+    }
+    if (options->timeout_ms > 0) {
+        request->timeout_ms =
+            options->timeout_ms < LIMIT_TIME_MS ? options->timeout_ms : LIMIT_TIME_MS;
+    }
+}
+
+int mcp_client_request_with(McpClient *client, Span method, Span params,
+                            const McpRequestOptions *options, int64_t now_ms, McpRequestId *ret)
 {
     bool is_ready = client->state == CLIENT_READY;
     ClientRequest *request;
@@ -157,14 +183,14 @@ int mcp_client_request(McpClient *client, Span method, Span params, bool wants_p
     if (r != 0) {
         return err_pass(r);
     }
-    request->wants_progress = wants_progress;
+    request_take_options(request, options);
     request->is_endless = span_equals(method, SPAN("subscriptions/listen"));
     request->may_ask = request_may_ask(method);
     if (!is_ready || (client_is_modern(client) && (request->may_ask || client->config.is_http))) {
-        r = client_request_keep(request, method, params);
+        r = client_request_keep(request, method, params, options->meta);
     }
     if (r == 0 && is_ready) {
-        r = client_request_send(client, request, method, params);
+        r = client_request_send(client, request, method, params, options->meta);
     }
     if (r != 0) {
         client_request_close(client, request);

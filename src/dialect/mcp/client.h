@@ -89,7 +89,8 @@ typedef enum McpClientEventKind {
                             MCP_CLIENT_CODE_*, and too many rounds of input (-32603) */
     MCP_CLIENT_ASK,      /* ask, ask_kind, value: params (node NULL if none); id: the request that
                             waits for it, 0 if that is not known: in legacy eras only the transport
-                            may know it. Owner must answer with mcp_client_answer or
+                            may know it; text: its key among the questions of that request, empty in
+                            legacy eras. Owner must answer with mcp_client_answer or
                             mcp_client_refuse, now or later; until then no clock of ours runs but
                             the hard maximum */
     MCP_CLIENT_UNASK,    /* ask: the server takes the question back */
@@ -105,10 +106,12 @@ typedef enum McpClientEventKind {
 typedef struct McpClientEvent {
     McpClientEventKind kind;
     McpRequestId id;
+    void *context; /* of the request (McpRequestOptions); NULL: none */
     McpRevision revision;
     JsonValue value; /* borrowed, as everything here, until the next next, receive or call */
     Span text;
     int code;
+    bool is_ours; /* ERROR: of the session, not the server's */
     uint64_t ask;
     CallAskKind ask_kind;
     CallProgress progress;
@@ -149,6 +152,20 @@ int mcp_client_renew(McpClient *client, int64_t now_ms);
 /* The transport cannot go on: everything ends, with `why` as the text of MCP_CLIENT_FAILED. */
 void mcp_client_break(McpClient *client, Span why, int64_t now_ms);
 
+/* What a request has besides its params, for an owner that asks on behalf of others. */
+typedef struct McpRequestOptions {
+    bool wants_progress; /* MCP_CLIENT_PROGRESS may come */
+    /* The two that follow are said of this request alone, in the modern era, where each request
+     * says them; legacy servers were told those of the session. */
+    bool speaks_for_itself;
+    unsigned can; /* CALL_CAN_* */
+    CallLogLevel log_level;
+    int64_t timeout_ms; /* in place of request_timeout_ms; 0: that */
+    void *context;      /* comes back in every event of this request */
+    Span meta; /* members for `_meta`, `"name":value` with commas in between, none of ours; may be
+                  empty; borrowed until return */
+} McpRequestOptions;
+
 /* A request; params: one JSON object without `_meta` (added here) and without raw newlines, or
  * empty; borrowed until return. wants_progress asks for MCP_CLIENT_PROGRESS. A
  * `subscriptions/listen` has no deadline; its notifications come as MCP_CLIENT_NOTIFICATION. 0,
@@ -156,6 +173,8 @@ void mcp_client_break(McpClient *client, Span why, int64_t now_ms);
  * MCP_CLIENT_E_ENDED. */
 int mcp_client_request(McpClient *client, Span method, Span params, bool wants_progress,
                        int64_t now_ms, McpRequestId *ret);
+int mcp_client_request_with(McpClient *client, Span method, Span params,
+                            const McpRequestOptions *options, int64_t now_ms, McpRequestId *ret);
 
 /* Takes a request back: tells the server; its MCP_CLIENT_ERROR follows, a late answer is dropped.
  * Does nothing for a request that is not open. */

@@ -34,10 +34,15 @@ static JsonValue params_of(JsonValue message)
 static void ask_announce(McpClient *client, const ClientAsk *ask, JsonValue params)
 {
     McpClientEvent *event = client_event_push(client, MCP_CLIENT_ASK);
+    const ClientRequest *request = ask->request == NULL && ask->with != 0
+                                       ? client_request_by_id(client, ask->with)
+                                       : ask->request;
 
     event->ask = ask->number;
     event->ask_kind = ask->kind;
     event->id = ask->request == NULL ? ask->with : ask->request->id;
+    event->context = request == NULL ? NULL : request->context;
+    event->text = ask->request == NULL ? SPAN_NULL : bytes_span(&ask->name);
     event->value = params;
 }
 
@@ -129,7 +134,7 @@ static const char *ask_take_input(McpClient *client, ClientRequest *request, Jso
     if (name.n > CLIENT_NAME_BYTES || !ask_kind_of(text, params_of(input), &kind)) {
         return "the server asks for input that is unknown";
     }
-    if ((client->config.can & (1u << kind)) == 0) {
+    if ((request->can & (1u << kind)) == 0) {
         return "the server asks for input that we cannot give";
     }
     ask = client_ask_open(client, kind, request);

@@ -62,13 +62,15 @@ typedef struct ClientRequest ClientRequest;
 
 struct ClientRequest {
     McpRequestId id;     /* the owner's name for it */
+    void *context;       /* the owner's, too */
     uint64_t wire_id;    /* of the JSON-RPC request that is open for it; 0: none at the moment */
     ClientRequest *next; /* among the open ones, oldest first; or among the unused */
     ClientRequest *prev;
     ClientRequest *in_chain; /* same place of the table */
     Bytes kept;              /* method and params, where they will be written later or again */
     size_t n_method;
-    Bytes state; /* requestState as it came, quotes and escapes included; empty: none */
+    size_t n_meta; /* of them: at the end, members for `_meta` */
+    Bytes state;   /* requestState as it came, quotes and escapes included; empty: none */
     uint32_t n_rounds;
     uint32_t n_asks; /* of it that have no answer yet */
     bool may_ask;    /* a modern server may answer it with questions */
@@ -78,6 +80,9 @@ struct ClientRequest {
     bool was_sent;
     bool was_retried;    /* after an error that asks for it */
     bool waits_for_list; /* it is sent again when the tools have been listed */
+    unsigned can;        /* what it declares, in the modern era, as the level */
+    CallLogLevel log_level;
+    int64_t timeout_ms;
     int64_t deadline_ms; /* moves with progress */
     int64_t hard_deadline_ms;
 };
@@ -153,7 +158,7 @@ int client_request_open(McpClient *client, ClientRequest **ret);
 void client_request_close(McpClient *client, ClientRequest *request);
 /* Ends it with an error of our own, which the owner gets; takes its questions back. */
 void client_request_end(McpClient *client, ClientRequest *request, int code, Span text);
-int client_request_keep(ClientRequest *request, Span method, Span params);
+int client_request_keep(ClientRequest *request, Span method, Span params, Span meta);
 void client_request_set_wire(McpClient *client, ClientRequest *request, uint64_t wire_id);
 ClientRequest *client_request_by_wire(const McpClient *client, uint64_t wire_id);
 ClientRequest *client_request_by_id(const McpClient *client, McpRequestId id);
@@ -169,7 +174,8 @@ ClientAsk *client_ask_find(McpClient *client, uint64_t number);
 /* client.c */
 
 /* Writes it and starts its clock. 0, negative errno. */
-int client_request_send(McpClient *client, ClientRequest *request, Span method, Span params);
+int client_request_send(McpClient *client, ClientRequest *request, Span method, Span params,
+                        Span meta);
 /* As it was kept by client_request_keep. */
 int client_request_send_kept(McpClient *client, ClientRequest *request);
 
@@ -223,8 +229,9 @@ int client_ask_modern(McpClient *client, ClientRequest *request, JsonValue resul
 int client_write_make_meta(McpClient *client);
 int client_write_probe(McpClient *client, uint64_t id);
 int client_write_initialize(McpClient *client, uint64_t id);
-/* request: whose state and answers go with it; may be NULL. token: 0 for none. */
-int client_write_request(McpClient *client, uint64_t id, Span method, Span params,
+/* request: whose state and answers go with it; may be NULL. meta: members for `_meta`. token: 0
+ * for none. */
+int client_write_request(McpClient *client, uint64_t id, Span method, Span params, Span meta,
                          const ClientRequest *request, uint64_t token);
 int client_write_notification(McpClient *client, Span method, Span params);
 int client_write_cancelled(McpClient *client, uint64_t id, Span reason);

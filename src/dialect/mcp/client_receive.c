@@ -284,6 +284,7 @@ static int receive_error(McpClient *client, ClientRequest *request, JsonValue va
     if (!request->is_ours) {
         event = client_event_push(client, MCP_CLIENT_ERROR);
         event->id = request->id;
+        event->context = request->context;
         event->code = error.code;
         event->text = error.text;
         event->value = error.data;
@@ -317,6 +318,7 @@ static int receive_result(McpClient *client, ClientRequest *request, JsonValue r
     if (!request->is_ours) {
         event = client_event_push(client, MCP_CLIENT_RESULT);
         event->id = request->id;
+        event->context = request->context;
         event->value = result;
     }
     client_request_close(client, request);
@@ -383,6 +385,7 @@ static int receive_progress(McpClient *client, JsonValue params)
     client_deadline_start(client, request, client->now_ms);
     event = client_event_push(client, MCP_CLIENT_PROGRESS);
     event->id = request->id;
+    event->context = request->context;
     event->progress = progress;
     return 0;
 }

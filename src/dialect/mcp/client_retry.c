@@ -36,7 +36,7 @@ static int retry_ask_list(McpClient *client, Span params)
         client->n_refresh_pages = 0;
     }
     client_request_set_wire(client, request, 0);
-    r = client_request_send(client, request, SPAN("tools/list"), params);
+    r = client_request_send(client, request, SPAN("tools/list"), params, SPAN_NULL);
     if (r != 0) {
         client_request_close(client, request);
     }

@@ -70,6 +70,9 @@ int client_request_open(McpClient *client, ClientRequest **ret)
     }
     client->last = request;
     client->n_open++;
+    request->can = client->config.can;
+    request->log_level = client->config.log_level;
+    request->timeout_ms = client->config.request_timeout_ms;
     request->deadline_ms = INT64_MAX;
     request->hard_deadline_ms = INT64_MAX;
     *ret = request;
@@ -163,20 +166,26 @@ void client_request_end(McpClient *client, ClientRequest *request, int code, Spa
     if (!request->is_ours) {
         event = client_event_push(client, MCP_CLIENT_ERROR);
         event->id = request->id;
+        event->context = request->context;
         event->code = code;
+        event->is_ours = true;
         event->text = text;
     }
     client_request_close(client, request);
 }
 
-int client_request_keep(ClientRequest *request, Span method, Span params)
+int client_request_keep(ClientRequest *request, Span method, Span params, Span meta)
 {
     int r = bytes_append_span(&request->kept, method);
 
     if (r == 0) {
         r = bytes_append_span(&request->kept, params);
     }
+    if (r == 0) {
+        r = bytes_append_span(&request->kept, meta);
+    }
     request->n_method = method.n;
+    request->n_meta = meta.n;
     return err_fold(r);
 }
 
@@ -193,14 +202,13 @@ static int64_t deadline_of(const McpClient *client, const ClientRequest *request
 
 void client_deadline_start(McpClient *client, ClientRequest *request, int64_t now_ms)
 {
-    int64_t at_most_ms = client->config.request_timeout_ms > LIMIT_CALL_MAX_MS
-                             ? client->config.request_timeout_ms
-                             : LIMIT_CALL_MAX_MS;
+    int64_t at_most_ms =
+        request->timeout_ms > LIMIT_CALL_MAX_MS ? request->timeout_ms : LIMIT_CALL_MAX_MS;
 
     if (request->is_endless) {
         return;
     }
-    request->deadline_ms = now_ms + client->config.request_timeout_ms;
+    request->deadline_ms = now_ms + request->timeout_ms;
     if (request->hard_deadline_ms == INT64_MAX) {
         request->hard_deadline_ms = now_ms + at_most_ms;
     }

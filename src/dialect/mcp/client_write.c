@@ -104,6 +104,21 @@ static void write_capabilities(JsonWriter *w, unsigned can, McpRevision revision
     json_write_end_object(w);
 }
 
+static void write_modern_meta(JsonWriter *w, const McpIdentity *identity, unsigned can,
+                              CallLogLevel log_level)
+{
+    json_write_key(w, META_VERSION);
+    json_write_string(w, mcp_revision_text(MCP_2026_07_28));
+    json_write_key(w, META_CAPABILITIES);
+    write_capabilities(w, can, MCP_2026_07_28);
+    json_write_key(w, META_CLIENT);
+    write_info(w, identity, MCP_2026_07_28);
+    if (log_level != CALL_LOG_NONE) {
+        json_write_key(w, META_LOG_LEVEL);
+        json_write_string(w, span_from_str(call_log_level_name(log_level)));
+    }
+}
+
 int client_write_make_meta(McpClient *client)
 {
     const McpClientConfig *config = &client->config;
@@ -113,16 +128,7 @@ int client_write_make_meta(McpClient *client)
     bytes_clear(&client->meta);
     json_writer_init(&w, &client->meta, JSON_STYLE_COMPACT);
     json_write_object(&w);
-    json_write_key(&w, META_VERSION);
-    json_write_string(&w, mcp_revision_text(MCP_2026_07_28));
-    json_write_key(&w, META_CAPABILITIES);
-    write_capabilities(&w, config->can, MCP_2026_07_28);
-    json_write_key(&w, META_CLIENT);
-    write_info(&w, config->identity, MCP_2026_07_28);
-    if (config->log_level != CALL_LOG_NONE) {
-        json_write_key(&w, META_LOG_LEVEL);
-        json_write_string(&w, span_from_str(call_log_level_name(config->log_level)));
-    }
+    write_modern_meta(&w, config->identity, config->can, config->log_level);
     json_write_end_object(&w);
     r = json_writer_finish(&w);
     return err_fold(r);
@@ -173,12 +179,26 @@ static void write_answers(const McpClient *client, JsonWriter *w, const ClientRe
     }
 }
 
-static void write_params(const McpClient *client, JsonWriter *w, Span params,
+/* The members that every modern request has: made once, for those that say what the session does.
+ */
+static void write_own_meta(const McpClient *client, JsonWriter *w, const ClientRequest *request)
+{
+    const McpClientConfig *config = &client->config;
+
+    if (request == NULL ||
+        (request->can == config->can && request->log_level == config->log_level)) {
+        write_members(w, bytes_span(&client->meta));
+    } else {
+        write_modern_meta(w, config->identity, request->can, request->log_level);
+    }
+}
+
+static void write_params(const McpClient *client, JsonWriter *w, Span params, Span meta,
                          const ClientRequest *request, uint64_t token)
 {
     bool is_modern = client_is_modern(client);
 
-    if (params.n == 0 && token == 0 && !is_modern) {
+    if (params.n == 0 && token == 0 && meta.n == 0 && !is_modern) {
         return;
     }
     json_write_key(w, SPAN("params"));
@@ -187,11 +207,14 @@ static void write_params(const McpClient *client, JsonWriter *w, Span params,
     if (request != NULL) {
         write_answers(client, w, request);
     }
-    if (is_modern || token != 0) {
+    if (is_modern || token != 0 || meta.n > 0) {
         json_write_key(w, SPAN("_meta"));
         json_write_object(w);
         if (is_modern) {
-            write_members(w, bytes_span(&client->meta));
+            write_own_meta(client, w, request);
+        }
+        if (meta.n > 0) {
+            json_write_raw(w, meta);
         }
         if (token != 0) {
             json_write_key(w, SPAN("progressToken"));
@@ -202,7 +225,7 @@ static void write_params(const McpClient *client, JsonWriter *w, Span params,
     json_write_end_object(w);
 }
 
-int client_write_request(McpClient *client, uint64_t id, Span method, Span params,
+int client_write_request(McpClient *client, uint64_t id, Span method, Span params, Span meta,
                          const ClientRequest *request, uint64_t token)
 {
     JsonWriter w;
@@ -215,13 +238,13 @@ int client_write_request(McpClient *client, uint64_t id, Span method, Span param
     json_write_uint(&w, id);
     json_write_key(&w, SPAN("method"));
     json_write_string(&w, method);
-    write_params(client, &w, params, request, token);
+    write_params(client, &w, params, meta, request, token);
     return write_end(client, &w);
 }
 
 int client_write_probe(McpClient *client, uint64_t id)
 {
-    return client_write_request(client, id, SPAN("server/discover"), SPAN_NULL, NULL, 0);
+    return client_write_request(client, id, SPAN("server/discover"), SPAN_NULL, SPAN_NULL, NULL, 0);
 }
 
 int client_write_initialize(McpClient *client, uint64_t id)

@@ -245,7 +245,7 @@ void mcp_out_call_error(McpOut *o, Arena *scratch, const McpReply *reply, const 
 {
     /* Who called the tool by its name as a method expects a report and not a tool's result: there
      * an error is the only other thing that the answer can be. */
-    if (is_of_tool(reply, result->error) && !reply->is_bare &&
+    if (is_of_tool(reply, result->error) && !reply->is_bare && !result->is_relayed &&
         mcp_error_is_report(reply->revision, result->error)) {
         mcp_out_result(o, reply);
         mcp_out_tool_failure(o, scratch, result);

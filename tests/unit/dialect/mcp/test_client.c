@@ -503,7 +503,7 @@ static void call_that_waits_for_a_person_is_not_ended_by_a_lost_answer(void **st
     (void)asks_for(&wire, "tools/call", "{}");
     says(&wire, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"resultType\":\"input_required\","
                 "\"inputRequests\":{\"r\":{\"method\":\"roots/list\"}}}}");
-    events(&wire, "ASK #3 roots 2\n");
+    events(&wire, "ASK #3 roots 2 r\n");
     says(&wire, "{not json");
     events(&wire, "");
     wire_deinit(&wire);

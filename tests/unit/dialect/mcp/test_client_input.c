@@ -152,8 +152,8 @@ static void modern_question_repeats_the_call_with_the_answers(void **state)
                     "Why?") "},"
                             "\"requestState\":\"a\\u0062\\/\\\"c\"}}");
     events(&wire,
-           "ASK #3 form 2 {\"mode\":\"form\",\"message\":\"Name?\",\"requestedSchema\":{}}\n"
-           "ASK #4 form 2 {\"mode\":\"form\",\"message\":\"Why?\",\"requestedSchema\":{}}\n");
+           "ASK #3 form 2 who {\"mode\":\"form\",\"message\":\"Name?\",\"requestedSchema\":{}}\n"
+           "ASK #4 form 2 why {\"mode\":\"form\",\"message\":\"Why?\",\"requestedSchema\":{}}\n");
     assert_int_equal(mcp_client_answer(wire.client, 4, SPAN("{\"action\":\"decline\"}"), 0), 0);
     sent(&wire, "");
     assert_int_equal(
