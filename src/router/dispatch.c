@@ -65,11 +65,13 @@ static RouterEntry *router_find_tool(Router *router, Span name)
 static void router_dispatch_tool(Router *router, Call *call)
 {
     RouterEntry *entry = router_find_tool(router, call->target);
-    JsonValue meta = call->meta;
 
-    call->meta = JSON_VALUE_NULL; /* was borrowed until now */
     if (entry == NULL) {
         router_end_naming(router, call, CALL_ERROR_UNKNOWN_TOOL, call->target);
+        return;
+    }
+    if (entry->is_relayed) {
+        router_start_when(router, call, entry);
         return;
     }
     if (entry->input == NULL) {
@@ -81,7 +83,8 @@ static void router_dispatch_tool(Router *router, Call *call)
             return;
         }
     }
-    if (meta.node != NULL && entry->is_command && router_command_join(call, meta) != 0) {
+    if (call->meta.node != NULL && entry->is_command &&
+        router_command_join(call, call->meta) != 0) {
         router_end_error(call, CALL_ERROR_INTERNAL);
         return;
     }
@@ -96,6 +99,10 @@ static void router_dispatch_prompt(Router *router, Call *call)
 
     if (entry == NULL) {
         router_end_naming(router, call, CALL_ERROR_UNKNOWN_PROMPT, call->target);
+        return;
+    }
+    if (entry->is_relayed) {
+        router_start(router, call, entry);
         return;
     }
     router_start_checked(router, call, entry,
@@ -174,6 +181,8 @@ static void router_dispatch_subscribe(Router *router, Call *call)
         router_end_error(call, CALL_ERROR_INTERNAL);
     } else if (entry == NULL) {
         router_end_naming(router, call, CALL_ERROR_UNKNOWN_RESOURCE, call->target);
+    } else if (entry->subscribes) {
+        router_start(router, call, entry);
     } else {
         router_end(call, &done);
     }
@@ -307,6 +316,9 @@ static void router_dispatch_list(Router *router, Call *call, RouterKind kind)
     page.entries = n > 0 ? table->descriptions + start : NULL;
     page.n_entries = n;
     page.next_cursor = bytes_span(&router->words);
+    if (router->list_meta != NULL) {
+        page.meta = router->list_meta(router->list_meta_context, kind);
+    }
     router_end(call, &page);
 }
 
@@ -341,6 +353,29 @@ static bool router_admit(Router *router, RouterQuota *quota, Call *call)
     return false;
 }
 
+/* Is it about what may yet be added? */
+static bool router_must_wait(const Router *router, const Call *call)
+{
+    switch (call->verb) {
+    case CALL_TOOL:
+        return !map_find(&router->tables[ROUTER_TOOL].by_key, call->target, NULL);
+    case CALL_PROMPT:
+        return !map_find(&router->tables[ROUTER_PROMPT].by_key, call->target, NULL);
+    case CALL_READ:
+    case CALL_SUBSCRIBE:
+        return !map_find(&router->tables[ROUTER_RESOURCE].by_key, call->target, NULL);
+    case CALL_COMPLETE:
+        return true;
+    case CALL_LIST_TOOLS:
+    case CALL_LIST_RESOURCES:
+    case CALL_LIST_TEMPLATES:
+    case CALL_LIST_PROMPTS:
+        return !call->has_cursor;
+    default:
+        return false;
+    }
+}
+
 void router_dispatch(Router *router, RouterQuota *quota, Call *call)
 {
     assert(!call->running && call->verb < CALL_N_VERBS);
@@ -355,6 +390,15 @@ void router_dispatch(Router *router, RouterQuota *quota, Call *call)
     if (!router_admit(router, quota, call)) {
         return;
     }
+    if (router->is_gated && router_must_wait(router, call)) {
+        router_hold(router, call);
+        return;
+    }
+    router_route(router, call);
+}
+
+void router_route(Router *router, Call *call)
+{
     if (call->verb != CALL_TOOL && call->verb != CALL_LIST_TOOLS) {
         router_fill(router);
     }

@@ -112,6 +112,23 @@ static int entry_check_name(const RouterEntry *entry, Diag *reterr_diag)
                                  ENTRY_NAME_BYTES);
 }
 
+/* Of somebody else's tool: clients read the schemas and must find objects. */
+static int entry_check_relayed(JsonValue description, JsonValue input, Diag *reterr_diag)
+{
+    JsonValue value;
+
+    if (json_kind(input) != JSON_OBJECT) {
+        return entry_malformed(reterr_diag, "inputSchema", "inputSchema must be an object");
+    }
+    if (!json_get(input, SPAN("type"), &value) || !json_string_equals(value, SPAN("object"))) {
+        return entry_malformed(reterr_diag, "inputSchema/type", "the type must be \"object\"");
+    }
+    if (json_get(description, SPAN("outputSchema"), &value) && json_kind(value) != JSON_OBJECT) {
+        return entry_malformed(reterr_diag, "outputSchema", "outputSchema must be an object");
+    }
+    return 0;
+}
+
 static int entry_compile_schemas(RouterEntry *entry, Diag *reterr_diag)
 {
     JsonValue description = router_entry_description(entry);
@@ -121,6 +138,9 @@ static int entry_compile_schemas(RouterEntry *entry, Diag *reterr_diag)
 
     if (!json_get(description, SPAN("inputSchema"), &schema)) {
         return entry_malformed(reterr_diag, "inputSchema", "inputSchema is missing");
+    }
+    if (entry->is_relayed) {
+        return entry_check_relayed(description, schema, reterr_diag);
     }
     r = entry_compile_schema(&entry->input, "inputSchema", schema, reterr_diag);
     if (r != 0) {
@@ -294,7 +314,9 @@ int router_entry_new(RouterEntry **ret, const RouterSpec *spec, Arena *scratch, 
         .is_command = spec->kind == ROUTER_TOOL && spec->is_command,
         .is_guarded = spec->is_guarded,
         .can_undo = spec->can_undo,
+        .is_relayed = spec->is_relayed,
         .completes = spec->completes,
+        .subscribes = spec->subscribes,
         .prefix = spec->prefix,
         .n_refs = 1,
     };

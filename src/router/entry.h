@@ -24,7 +24,9 @@ struct RouterEntry {
     bool is_command;
     bool is_guarded;
     bool can_undo;
+    bool is_relayed;
     bool completes;
+    bool subscribes;
     Span prefix;
 
     uint64_t serial; /* grows from one addition to the next: what cursors name */

@@ -83,6 +83,7 @@ static RouterEntry *router_leave(Call *call, const CallResult *result)
     call->running = false;
     call->entry = NULL;
     call->quota = NULL;
+    call->meta = JSON_VALUE_NULL; /* was borrowed until now at most */
     call->provider = NULL;
     call->provider_context = NULL;
     call->variables = NULL;
@@ -169,7 +170,7 @@ static bool router_is_answer(CallVerb verb, CallResultKind kind, bool is_later)
         [CALL_PROMPT] = CALL_RESULT_PROMPT,     [CALL_COMPLETE] = CALL_RESULT_COMPLETION,
         [CALL_TASK_GET] = CALL_RESULT_TASK,     [CALL_TASK_RESULT] = CALL_RESULT_TOOL,
         [CALL_TASK_UPDATE] = CALL_RESULT_EMPTY, [CALL_TASK_CANCEL] = CALL_RESULT_TASK,
-        [CALL_LIST_TASKS] = CALL_RESULT_TASKS,
+        [CALL_LIST_TASKS] = CALL_RESULT_TASKS,  [CALL_SUBSCRIBE] = CALL_RESULT_EMPTY,
     };
 
     return kind == kinds[verb] || kind == CALL_RESULT_ERROR || kind == CALL_RESULT_ASK ||
@@ -245,6 +246,7 @@ static void router_begin(Router *router, Call *call, int64_t granted_ms)
         return; /* call may be another one by now */
     }
     call->ret_finished = NULL;
+    call->meta = JSON_VALUE_NULL;
     router_link(router, call);
     if (call->command != NULL) {
         call->took_arguments = false; /* the desk wants to see them again */
@@ -278,6 +280,52 @@ void router_start_later(Router *router, Call *call, RouterEntry *entry)
     router_begin(router, call,
                  call->verb == CALL_TASK_RESULT ? router->call_timeout_max_ms
                                                 : router->call_timeout_ms);
+}
+
+/* Who has the calls that wait at the gate: nobody. */
+static void gate_start(void *context, Call *call)
+{
+    (void)context;
+    (void)call;
+}
+
+static void gate_cancel(void *context, Call *call)
+{
+    (void)context;
+    (void)call;
+}
+
+static const CallProvider gate_provider = {
+    .name = "router", .start = gate_start, .cancel = gate_cancel};
+
+void router_hold(Router *router, Call *call)
+{
+    call->provider = &gate_provider;
+    call->provider_context = router;
+    router_begin(router, call, call->timeout_ms != 0 ? call->timeout_ms : router->call_timeout_ms);
+}
+
+void router_close_gate(Router *router)
+{
+    router->is_gated = true;
+}
+
+void router_open_gate(Router *router)
+{
+    Call *call = router->first;
+
+    router->is_gated = false;
+    while (call != NULL) {
+        if (call->provider != &gate_provider) {
+            call = call->next;
+            continue;
+        }
+        router_unlink(router, call);
+        call->provider = NULL;
+        call->provider_context = NULL;
+        router_route(router, call);
+        call = router->first; /* whoever was answered may have ended or begun others */
+    }
 }
 
 void router_set_later(Router *router, const CallProvider *provider, void *context)

@@ -417,6 +417,12 @@ bool router_hides(const Router *router)
     return router->shows != NULL;
 }
 
+void router_set_list_meta(Router *router, Span (*fn)(void *context, RouterKind kind), void *context)
+{
+    router->list_meta = fn;
+    router->list_meta_context = context;
+}
+
 size_t router_count(const Router *router, RouterKind kind)
 {
     return router->tables[kind].n;

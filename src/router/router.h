@@ -81,7 +81,11 @@ typedef struct RouterSpec {
     bool can_undo;                  /* of a command: its provider looks at the plan, undoes what it
                                        did where that says so (is_dry_run, needs_rollback) and sets
                                        is_undone; without it there is no dry run of what writes */
+    bool is_relayed;                /* somebody else has it, who checks what comes and goes by his
+                                       own rules: schemas and arguments are shown, not enforced */
     bool completes;                 /* prompt, template: the provider also answers CALL_COMPLETE */
+    bool subscribes;                /* resource, template: the provider also answers CALL_SUBSCRIBE
+                                       with CALL_RESULT_EMPTY; else the router does */
     Span prefix;                    /* template: URIs that begin so and that nothing has are read
                                        here, too, so that its provider says what is wrong with
                                        them; may be empty. Borrowed as context */
@@ -156,6 +160,16 @@ void router_batch_end(Router *router);
  * them. fn NULL: nothing is left to be made. Borrows context until then. */
 void router_set_filler(Router *router, void (*fn)(void *context), void *context);
 void router_fill(Router *router);
+
+/* While the gate is closed, what is about to be added is waited for: lists, and calls of what is
+ * not there, are held (their time runs) until it is opened. At first it is open. */
+void router_close_gate(Router *router);
+void router_open_gate(Router *router);
+
+/* Something to be said in the `_meta` of every list of that kind, one JSON object, or nothing.
+ * Borrowed until the next question. fn NULL: nothing. Borrows context. */
+void router_set_list_meta(Router *router, Span (*fn)(void *context, RouterKind kind),
+                          void *context);
 
 size_t router_count(const Router *router, RouterKind kind);
 bool router_has_completions(const Router *router);

@@ -56,6 +56,9 @@ struct Router {
     void (*filler)(void *context);
     void *filler_context;
     unsigned filler_rank;
+    bool is_gated; /* lists, and calls of what is not there, wait */
+    Span (*list_meta)(void *context, RouterKind kind);
+    void *list_meta_context;
 
     /* Calls whose provider did not answer at once. */
     Call *first;
@@ -82,6 +85,12 @@ extern const CallHost router_host;
  * NULL. */
 void router_start(Router *router, Call *call, RouterEntry *entry);
 void router_start_later(Router *router, Call *call, RouterEntry *entry);
+
+/* Lets an admitted call wait for the gate. */
+void router_hold(Router *router, Call *call);
+
+/* Where an admitted call goes (dispatch.c). */
+void router_route(Router *router, Call *call);
 
 /* End an admitted call; as the result is, though it be a command's; with an error; with an error
  * and what the peer named. */
