@@ -20,9 +20,9 @@
 #define CONFIG_MAX_INDEX ((size_t)18 * 1024 * 1024)
 #define CONFIG_PATH_MAX  4096
 
-static const char *const config_keys[] = {"tools",      "call_socket", "pipe",  "templates",
-                                          "write_root", "state",       "http",  "audit",
-                                          "queue",      "limits",      "agent", "lazy_tools"};
+static const char *const config_keys[] = {
+    "tools", "call_socket", "pipe",   "templates", "write_root", "state",     "http",
+    "audit", "queue",       "limits", "agent",     "lazy_tools", "mcpServers"};
 static const char *const config_call_socket_keys[] = {"connect", "schema"};
 
 /* ---- errors ---- */
@@ -191,6 +191,8 @@ static int config_read_root(const ConfigReader *reader, JsonValue root)
             r = config_read_agent(reader, it.value);
         } else if (json_string_equals(it.key, SPAN("lazy_tools"))) {
             r = config_read_lazy_tools(reader, it.value);
+        } else if (json_string_equals(it.key, SPAN("mcpServers"))) {
+            r = config_read_servers(reader, it.value);
         } else if (json_string_equals(it.key, SPAN("write_root"))) {
             r = config_place(reader, it.value, "write_root",
                              config_read_path(reader, it.value, &reader->config->write_root));
@@ -269,6 +271,7 @@ void config_deinit(Config *config)
     config->queue.file = mem_free(config->queue.file);
     config_agent_deinit(&config->agent);
     config->lazy_always = config_free_list(config->lazy_always);
+    config_servers_deinit(config);
     *config = CONFIG_NULL;
 }
 

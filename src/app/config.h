@@ -20,6 +20,7 @@
  *                  "system": "prompt.md", "history": "off", "attachments": [ "inbox" ],
  *                  "max_tokens": 4096, "budget_tokens": 64000 },
  *       "lazy_tools": { "always": [ "read_file", "git_*" ] },
+ *       "mcpServers": { "files": { "command": "npx", "args": [ "-y", "some-server", "/srv" ] } },
  *       "limits": { "rate_burst": 1000, "rate_per_s": 100, "max_in_flight": 128,
  *                   "call_timeout_ms": 30000 } }
  *
@@ -35,6 +36,7 @@
 #include "agent/policy.h"
 #include "base/diag.h"
 #include "base/span.h"
+#include "providers/upstream.h"
 #include "router/quota.h"
 
 #include <stdbool.h>
@@ -143,6 +145,8 @@ typedef struct Config {
     ConfigAudit audit;
     ConfigQueue queue;
     ConfigAgent agent;
+    UpstreamSpec *servers; /* "mcpServers", in their order (config_servers.c) */
+    size_t n_servers;
     RouterLimits limits;
     size_t max_request_bytes; /* 0: the default, as in all below */
     size_t max_response_bytes;

@@ -88,4 +88,6 @@ int config_read_audit(const ConfigReader *reader, JsonValue audit);
 int config_read_queue(const ConfigReader *reader, JsonValue queue);
 int config_read_agent(const ConfigReader *reader, JsonValue agent);
 int config_read_lazy_tools(const ConfigReader *reader, JsonValue lazy);
+int config_read_servers(const ConfigReader *reader, JsonValue servers);
+void config_servers_deinit(Config *config);
 void config_agent_deinit(ConfigAgent *agent);

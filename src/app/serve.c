@@ -77,7 +77,8 @@ static void serve_on_end(void *context)
 static SourcesWith serve_with(const Serve *serve)
 {
     return (SourcesWith){.diagnostics = serve->options->diagnostics,
-                         .toolkit = serve->options->toolkit};
+                         .toolkit = serve->options->toolkit,
+                         .servers = true};
 }
 
 static int serve_add_tools(Serve *serve, Diag *reterr_diag)
@@ -117,11 +118,11 @@ static int serve_open_door(Serve *serve)
             .identity = options->identity != NULL ? options->identity : &serve_identity,
             .limits = &config->limits,
             .sealer = hub_sealer(serve->hub),
-            .logging = false,
+            .logging = config->n_servers > 0,
             .lists_change = sources_change(config, serve_with(serve)),
             .expects_tools = sources_bring_tools(config),
             .expects_resources = sources_bring_resources(config),
-            .expects_prompts = serve->options->toolkit,
+            .expects_prompts = sources_bring_prompts(config, serve_with(serve)),
             .in_fd = in_fd,
             .out_fd = out_fd,
             .max_request_bytes = config->max_request_bytes,

@@ -118,6 +118,26 @@ static int sources_add_analysis(Sources *sources, const Config *config, Diag *re
     return r > 0 ? SOURCES_E_TOOLS : err_pass(r);
 }
 
+static const McpIdentity sources_identity = {
+    .name = SPAN_INIT("toolwire"),
+    .version = SPAN_INIT(TOOLWIRE_VERSION),
+    .title = SPAN_INIT("toolwire"),
+};
+
+static int sources_add_servers(Sources *sources, const Config *config, Diag *reterr_diag)
+{
+    (void)reterr_diag;
+    return err_pass(
+        upstreams_new(&sources->upstreams, &(UpstreamsConfig){.router = hub_router(sources->hub),
+                                                              .loop = hub_loop(sources->hub),
+                                                              .log = sources->log,
+                                                              .identity = &sources_identity,
+                                                              .rank = sources_rank(SOURCES_SERVERS),
+                                                              .specs = config->servers,
+                                                              .n_specs = config->n_servers,
+                                                              .dies_with_us = true}));
+}
+
 bool sources_wants(const Sources *sources, const Config *config, SourcesPart part)
 {
     switch (part) {
@@ -127,6 +147,8 @@ bool sources_wants(const Sources *sources, const Config *config, SourcesPart par
         return config->call_socket != NULL;
     case SOURCES_PIPE:
         return config->pipe.name != NULL;
+    case SOURCES_SERVERS:
+        return sources->with.servers && config->n_servers > 0;
     case SOURCES_ANALYSIS:
         return sources->with.toolkit || sources->with.analysis;
     default:
@@ -145,7 +167,7 @@ int sources_add(Sources *sources, const Config *config, SourcesPart part, Diag *
                                              Diag *reterr_diag) = {
         [SOURCES_EXEC] = sources_add_exec,         [SOURCES_TEMPLATES] = sources_add_templates,
         [SOURCES_ANALYSIS] = sources_add_analysis, [SOURCES_PARENT] = sources_add_parent,
-        [SOURCES_PIPE] = sources_add_pipe,
+        [SOURCES_PIPE] = sources_add_pipe,         [SOURCES_SERVERS] = sources_add_servers,
     };
 
     int r;
@@ -173,6 +195,9 @@ void sources_drop(Sources *sources, SourcesPart part)
         break;
     case SOURCES_PARENT:
         sources->parent = parent_provider_free(sources->parent);
+        break;
+    case SOURCES_SERVERS:
+        sources->upstreams = upstreams_free(sources->upstreams);
         break;
     default:
         sources->addins = addins_free(sources->addins);
@@ -217,7 +242,7 @@ int sources_init(Sources *sources, Hub *hub, const Config *config, SourcesWith w
 
 bool sources_bring_tools(const Config *config)
 {
-    return config->call_socket != NULL || config->pipe.name != NULL;
+    return config->call_socket != NULL || config->pipe.name != NULL || config->n_servers > 0;
 }
 
 bool sources_change(const Config *config, SourcesWith with)
@@ -227,12 +252,19 @@ bool sources_change(const Config *config, SourcesWith with)
 
 bool sources_bring_resources(const Config *config)
 {
-    return config->pipe.name != NULL;
+    return config->pipe.name != NULL || config->n_servers > 0;
+}
+
+bool sources_bring_prompts(const Config *config, SourcesWith with)
+{
+    return with.toolkit || config->n_servers > 0;
 }
 
 void sources_end(Sources *sources)
 {
-    for (SourcesPart part = SOURCES_N_PARTS; part > SOURCES_EXEC + 1; part--) {
+    /* They go in order, which takes a moment; what is left is killed with the commands. */
+    upstreams_end(sources->upstreams);
+    for (SourcesPart part = SOURCES_SERVERS; part > SOURCES_EXEC + 1; part--) {
         sources_drop(sources, part - 1);
     }
     sources->diagnostics = diagnostics_free(sources->diagnostics);
@@ -241,6 +273,7 @@ void sources_end(Sources *sources)
 void sources_deinit(Sources *sources)
 {
     sources_end(sources);
+    sources_drop(sources, SOURCES_SERVERS);
     sources_drop(sources, SOURCES_EXEC);
     for (size_t i = 0; i < SOURCES_MAX_RETIRED; i++) {
         sources->retired[i] = exec_provider_free(sources->retired[i]);

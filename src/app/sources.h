@@ -15,6 +15,7 @@
 #include "providers/exec.h"
 #include "providers/parent.h"
 #include "providers/templates.h"
+#include "providers/upstream.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,6 +47,7 @@ typedef struct SourcesWith {
     bool yields;        /* a command whose name is taken is left out, with a warning */
     bool pipe_can_wait; /* a pipe that another process has is a warning */
     bool reload;        /* sources_reload may follow: what is in tools files is remembered */
+    bool servers;       /* the MCP servers of the configuration, too */
 } SourcesWith;
 
 typedef struct Sources {
@@ -62,6 +64,7 @@ typedef struct Sources {
     Diagnostics *diagnostics;
     Templates *templates;
     AnalysisTools *analysis;
+    Upstreams *upstreams;
 } Sources;
 
 #define SOURCES_NULL ((Sources){.exec = NULL})
@@ -81,6 +84,7 @@ int sources_reload(Sources *sources, const Config *from, const Config *to, Diag 
  * them while there are none. */
 bool sources_bring_tools(const Config *config);
 bool sources_bring_resources(const Config *config);
+bool sources_bring_prompts(const Config *config, SourcesWith with);
 
 /* Lists may change at all. */
 bool sources_change(const Config *config, SourcesWith with);

@@ -12,6 +12,8 @@ typedef enum SourcesPart {
     SOURCES_PARENT,
     /* And here about the pipe's; what an add-in brings gives way to all others. */
     SOURCES_PIPE,
+    /* Last: their names give way to all others, and may change. */
+    SOURCES_SERVERS,
     SOURCES_N_PARTS
 } SourcesPart;
 

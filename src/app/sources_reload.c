@@ -201,14 +201,27 @@ static int reload_change(Sources *sources, const Config *from, const Config *to,
     return r;
 }
 
-int sources_reload(Sources *sources, const Config *from, const Config *to, Diag *reterr_diag)
+/* The servers change one by one: those that stay keep their sessions. Last, when nothing can fail
+ * any more but for want of memory. */
+static int reload_servers(Sources *sources, const Config *to)
+{
+    bool is_wanted = sources_wants(sources, to, SOURCES_SERVERS);
+
+    if (sources->upstreams != NULL && is_wanted) {
+        return err_pass(upstreams_reload(sources->upstreams, to->servers, to->n_servers));
+    }
+    sources_drop(sources, SOURCES_SERVERS);
+    return sources_add(sources, to, SOURCES_SERVERS, NULL);
+}
+
+static int reload_parts(Sources *sources, const Config *from, const Config *to, Diag *reterr_diag)
 {
     Router *router = hub_router(sources->hub);
-    bool differs[SOURCES_N_PARTS];
+    bool differs[SOURCES_N_PARTS] = {false};
     bool differs_at_all = false;
     int r;
 
-    for (SourcesPart part = 0; part < SOURCES_N_PARTS; part++) {
+    for (SourcesPart part = 0; part < SOURCES_SERVERS; part++) {
         bool was = sources_wants(sources, from, part);
         bool is = sources_wants(sources, to, part);
 
@@ -229,4 +242,11 @@ int sources_reload(Sources *sources, const Config *from, const Config *to, Diag 
     r = reload_change(sources, from, to, differs, reterr_diag);
     router_batch_end(router);
     return r;
+}
+
+int sources_reload(Sources *sources, const Config *from, const Config *to, Diag *reterr_diag)
+{
+    int r = reload_parts(sources, from, to, reterr_diag);
+
+    return r != 0 ? r : reload_servers(sources, to);
 }

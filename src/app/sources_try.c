@@ -45,7 +45,8 @@ static int try_parts(Sources *trial, const Config *config, bool pipe_is_ours, Di
     if (trial->with.diagnostics) {
         r = diagnostics_new(&trial->diagnostics, hub_router(trial->hub), hub_loop(trial->hub));
     }
-    for (SourcesPart part = 0; r == 0 && part < SOURCES_N_PARTS; part++) {
+    /* MCP servers are not tried: one that cannot be had is no mistake of the settings. */
+    for (SourcesPart part = 0; r == 0 && part < SOURCES_SERVERS; part++) {
         r = part == SOURCES_PIPE && pipe_is_ours
                 ? try_pipe_tools(trial, config->pipe.tools, reterr_diag)
                 : sources_add(trial, config, part, reterr_diag);

@@ -429,8 +429,10 @@ void up_tell_ready(Up *up)
 static int up_start(Up *up, Diag *reterr_diag)
 {
     const UpOptions *options = up->options;
-    SourcesWith with = {
-        .diagnostics = options->diagnostics, .toolkit = options->toolkit, .reload = true};
+    SourcesWith with = {.diagnostics = options->diagnostics,
+                        .toolkit = options->toolkit,
+                        .reload = true,
+                        .servers = true};
     uint8_t random[16];
     int r = random_fill(random, sizeof(random));
 

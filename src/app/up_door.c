@@ -344,6 +344,7 @@ int up_door_open(UpDoor *door, const UpDoor *from, Diag *reterr_diag)
                           .expects_tools = true,
                           .expects_resources = true,
                           .expects_prompts = true,
+                          .logging = true,
                           .max_request_bytes = door->max_request_bytes,
                           .max_response_bytes = door->max_response_bytes,
                           .drain_ms = door->drain_ms,

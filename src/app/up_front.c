@@ -36,6 +36,7 @@ static McpDoorConfig front_door_config(const UpFront *front, const Config *confi
         .expects_tools = true,
         .expects_resources = true,
         .expects_prompts = true,
+        .logging = true,
         .max_request_bytes = config->max_request_bytes,
         .max_response_bytes = config->max_response_bytes,
         .drain_ms = config->drain_ms,

@@ -117,6 +117,14 @@
  * wait. More than any server's share of our descriptors. */
 #define LIMIT_MCP_HTTP_CLIENT_STREAMS 256
 
+/* MCP servers behind the hub. Calls open at one of them: those of many clients at once, as many as
+ * a server can take. How long the first lists wait for servers that have just been started: a
+ * person waits for them, and a client asks only once. Calls whose asker thinks about a question, at
+ * one server: each holds the server's memory, too. */
+#define LIMIT_UPSTREAM_OPEN    4096
+#define LIMIT_UPSTREAM_GATE_MS 3000
+#define LIMIT_UPSTREAM_PARKED  64
+
 /* Output that waits for a peer: above it nothing more is read from that peer. Answers of calls in
  * flight still find room, so that no result is thrown away: a door holds at most so many as calls
  * may be open. */

@@ -1,0 +1,300 @@
+/* providers/upstream_impl.h: what the files of the upstream provider share. Included by upstream*.c
+ * alone.
+ *
+ *     upstream.c          all servers: their beginning, reload and end; the gate
+ *     upstream_server.c   one server: start, stop, failure, the events of its session
+ *     upstream_list.c     its lists: pages, changes
+ *     upstream_publish.c  what is in the router, and under which names
+ *     upstream_names.c    these names (pure)
+ *     upstream_call.c     calls: the request, its life, its turn
+ *     upstream_result.c   results of servers as results of calls
+ *     upstream_ask.c      questions of servers; parked calls
+ *     upstream_notes.c    what servers tell unasked; subscriptions
+ *     upstream_spec.c     the settings
+ *
+ * States of a server:
+ *
+ *     IDLE ─call, first time→ STARTING ─session→ READY ─idle→ IDLE
+ *      DOWN ─call or timer, when its time has come→ STARTING     STARTING, READY ─failure→ DOWN
+ *
+ * Thread: loop.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/limits.h"
+#include "base/map.h"
+#include "base/span.h"
+#include "call/call.h"
+#include "io/loop.h"
+#include "peer/mcp_peer.h"
+#include "providers/upstream.h"
+#include "router/router.h"
+#include "json/json.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct Upstream Upstream;
+typedef struct UpstreamCall UpstreamCall;
+typedef struct UpstreamItem UpstreamItem;
+typedef struct UpstreamLeaving UpstreamLeaving;
+
+/* One element of a server's list, in the list's arena. */
+typedef struct UpstreamRecord {
+    Span key;  /* name, URI or URI template, decoded */
+    Span json; /* the description as it came */
+    bool is_task_only;
+    bool is_bad;              /* the router does not take it */
+    const UpstreamTool *tool; /* what the settings say of it; may be NULL */
+    Span name;                /* ours; empty: it is left out. In the naming arena */
+} UpstreamRecord;
+
+/* What a server has of one kind. */
+typedef struct UpstreamList {
+    Arena arena;
+    UpstreamRecord *records;
+    size_t n;
+    bool is_known; /* it was read to its end at least once */
+
+    /* A reading that is under way. */
+    Arena next_arena;
+    UpstreamRecord *next;
+    size_t n_next;
+    size_t next_cap;
+    McpRequestId request; /* 0: none */
+    unsigned n_pages;
+    Map cursors;            /* that have been followed */
+    bool is_old;            /* it has changed meanwhile */
+    int64_t ttl_ms;         /* of the last page */
+    int64_t fresh_until_ms; /* INT64_MAX: until the server tells */
+
+    /* In the router, in the order of records. */
+    UpstreamItem **items;
+    size_t n_items;
+} UpstreamList;
+
+/* An entry of the router; freed when the router lets go of it. */
+struct UpstreamItem {
+    Upstream *server; /* NULL: it has gone */
+    RouterKind kind;
+    Span key;  /* the server's name, URI or template; behind the struct, as the next two */
+    Span name; /* ours */
+    Span json; /* as it came */
+    Span head; /* what a call of it begins with: {"name":"…" */
+    int64_t timeout_ms;
+    bool is_task_only;
+};
+
+/* A question that has no answer yet. */
+typedef struct UpstreamAsk UpstreamAsk;
+struct UpstreamAsk {
+    uint64_t number; /* the session's */
+    CallAskKind kind;
+    Bytes key;    /* text */
+    Bytes params; /* JSON; empty: none */
+    bool is_told; /* the asker has been asked */
+    UpstreamAsk *next;
+};
+
+typedef enum UpstreamEnd {
+    UPSTREAM_END_NONE,
+    UPSTREAM_END_RESULT, /* kept: the result */
+    UPSTREAM_END_ERROR,  /* kept: the message; code, data */
+    UPSTREAM_END_LOST,   /* kept: the message */
+} UpstreamEnd;
+
+struct UpstreamCall {
+    Upstream *server;
+    uint64_t serial;          /* grows from one call to the next */
+    const UpstreamItem *item; /* while there is a call */
+    Call *call;               /* NULL: parked, or taken back */
+    CallVerb verb;
+    McpRequestId id; /* 0: not sent: it waits for its turn */
+    bool is_dead;    /* taken back: only the session has yet to say so */
+    bool is_sent;    /* the server may have seen it */
+    bool is_lost;    /* the session ended it; why comes next */
+    bool is_task_only;
+    unsigned can;
+    const CallAsker *asker;
+    UpstreamCall *next; /* of the server's, oldest first */
+    UpstreamCall *prev;
+
+    UpstreamAsk *asks;
+    bool has_news; /* some of them are not told */
+    bool is_parked;
+    char park[33]; /* its name in the asker's state; "": it never asked */
+    Bytes owner;   /* of the parked call: who may come back for it */
+    int64_t expires_ms;
+    UpstreamEnd end; /* it ended while it was parked */
+    Bytes kept;
+    Bytes kept_data;
+    int kept_code;
+
+    Bytes task; /* id of the server's task that it waits for; empty: none */
+    McpRequestId task_request;
+    int64_t poll_ms; /* when to ask again; INT64_MAX: not */
+};
+
+/* What the server said that it has. */
+typedef struct UpstreamOffer {
+    bool kinds[ROUTER_N_KINDS];
+    bool tells[ROUTER_N_KINDS]; /* when the list changes */
+    bool subscribes;
+    bool completes;
+    bool logs;
+    bool lists_tasks; /* 2025-11-25: tools may be called as tasks */
+} UpstreamOffer;
+
+struct Upstream {
+    Upstreams *owner;
+    Arena strings;
+    UpstreamSpec spec; /* in strings */
+    size_t index;      /* in the order of the settings */
+    UpstreamState state;
+    McpPeer *peer;
+    bool is_modern;
+    UpstreamOffer offer;
+    UpstreamList lists[ROUTER_N_KINDS];
+    bool is_settled; /* its lists have come once, or it has failed once */
+    bool is_gone;    /* it is being freed */
+
+    IoTimer *timer;
+    int64_t timer_ms;
+    int64_t start_timeout_ms;
+    int64_t list_timeout_ms;
+    UpstreamLeaving *leaving; /* for the end of the session that is there */
+    int64_t start_by_ms;      /* STARTING: until then */
+    int64_t retry_ms;         /* DOWN: not before */
+    int64_t used_ms;          /* by a call */
+    unsigned n_in_row;        /* failures without a success in between */
+    uint64_t n_starts;
+    uint64_t n_failures;
+    size_t n_left_out;
+    size_t n_renamed;
+    Bytes why;
+
+    UpstreamCall *first;
+    UpstreamCall *last;
+    size_t n_calls;
+    size_t n_parked;
+    bool takes_turns;  /* its questions could not be told apart: one asker at a time */
+    size_t n_unturned; /* calls that wait for their turn */
+
+    CallLogLevel log_level; /* what a legacy server was told */
+    Map subscribed;         /* URIs */
+    McpRequestId listen;    /* modern: the subscription; 0: none */
+    bool has_news;          /* questions to be told, or calls that were lost: by the task */
+};
+
+/* A session that is being closed. */
+struct UpstreamLeaving {
+    Upstreams *owner;
+    McpPeer *peer;
+    UpstreamLeaving *next;
+    UpstreamLeaving *prev;
+};
+
+struct Upstreams {
+    UpstreamsConfig config;
+    HashSeed seed;
+    Upstream **servers;
+    size_t n_servers;
+    UpstreamLeaving *leaving;
+    IoTimer *gate;
+    bool is_gated;
+    bool is_ended;
+    RouterListener listener;
+    bool is_publishing;
+    bool must_publish; /* by the task */
+    IoTask task;
+    bool is_task_posted;
+    bool is_freed; /* while the task is posted */
+    Arena names;   /* of what is published */
+    Arena scratch;
+    Bytes params;
+    Bytes text;
+    Bytes list_meta;
+    uint64_t last_serial;
+    UpstreamCall *unused;
+    size_t n_unused;
+};
+
+/* upstream.c */
+void upstreams_post(Upstreams *upstreams);
+void upstreams_look_at_gate(Upstreams *upstreams);
+
+/* upstream_spec.c */
+int upstream_spec_copy(UpstreamSpec *ret, const UpstreamSpec *spec, Arena *arena);
+
+/* upstream_server.c */
+int upstream_new(Upstream **ret, Upstreams *owner, const UpstreamSpec *spec);
+Upstream *upstream_free(Upstream *server);
+/* Its session begins, if its time has come. False: server->why says why it cannot. */
+bool upstream_wake(Upstream *server);
+TW_PRINTF(2, 3) void upstream_fail(Upstream *server, const char *format, ...);
+/* Its session ends politely; calls have been ended before. */
+void upstream_leave(Upstream *server);
+void upstream_set_timer(Upstream *server);
+const char *upstream_state_name(UpstreamState state);
+
+/* upstream_list.c */
+void upstream_lists_init(Upstream *server);
+void upstream_lists_deinit(Upstream *server);
+/* Reads what the server offers, anew. */
+void upstream_list_all(Upstream *server);
+void upstream_list(Upstream *server, RouterKind kind);
+bool upstream_list_take(Upstream *server, const McpClientEvent *event); /* false: not its event */
+void upstream_lists_stop(Upstream *server);
+bool upstream_lists_are_read(const Upstream *server);
+
+/* upstream_publish.c */
+void upstreams_publish(Upstreams *upstreams);
+void upstream_withdraw(Upstream *server);
+Span upstreams_list_meta(void *context, RouterKind kind);
+
+/* upstream_call.c */
+extern const CallProvider upstream_provider;
+/* The session is there: what waited was sent. */
+void upstream_calls_ready(Upstream *server);
+/* All of them end: the server has gone; why: a sentence. */
+void upstream_calls_lose(Upstream *server, Span why);
+void upstream_call_take_result(UpstreamCall *held, JsonValue value);
+void upstream_call_take_error(UpstreamCall *held, const McpClientEvent *event);
+/* Forgets it; the Call is not told. */
+void upstream_call_close(UpstreamCall *held);
+void upstream_call_discard(UpstreamCall *held); /* of one that is in no list */
+/* Ends its Call, or keeps the end for when it comes back. */
+void upstream_call_end_lost(UpstreamCall *held, Span message);
+void upstream_calls_advance(Upstream *server, int64_t now_ms);
+int64_t upstream_calls_deadline(const Upstream *server);
+void upstream_turns(Upstream *server);
+bool upstream_same_asker(const UpstreamCall *held, const CallAsker *asker, Span owner);
+
+/* upstream_result.c */
+/* Ends the call with what the server answered. */
+void upstream_finish(Upstreams *upstreams, Call *call, JsonValue value);
+
+/* upstream_ask.c */
+void upstream_ask_take(Upstream *server, const McpClientEvent *event);
+void upstream_ask_taken_back(Upstream *server, uint64_t number);
+/* Tells the askers what their servers ask. */
+void upstream_asks_tell(Upstream *server);
+/* A call came with a state of ours. */
+void upstream_resume(Upstream *server, Call *call);
+void upstream_asks_free(UpstreamCall *held);
+/* The one call that the server must mean, where it does not say; NULL: nobody knows. */
+UpstreamCall *upstream_sole_call(const Upstream *server, unsigned need, bool *ret_many);
+
+/* upstream_notes.c */
+void upstream_note(Upstream *server, const McpClientEvent *event);
+/* Subscribes anew to all that was subscribed to, and to changes. */
+void upstream_subscribe_all(Upstream *server);
+void upstream_subscribe(Upstream *server, Span uri);
+/* Has the server log for the call. */
+void upstream_set_level(Upstream *server, CallLogLevel level);

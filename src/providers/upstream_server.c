@@ -1,0 +1,522 @@
+/* One server: its session begins, works, fails and ends. */
+#include "providers/upstream_impl.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "providers/exec_env.h"
+
+/* A server that npx or uvx has to fetch first takes a while. */
+#define SERVER_START_MS 60000
+#define SERVER_LIST_MS  30000
+
+/* Between attempts: none after the first failure in a row, which may be an accident; then so long,
+ * and twice as long each time. */
+#define SERVER_RETRY_MS     1000
+#define SERVER_RETRY_MAX_MS 60000
+
+/* What a child has to go, once its input is closed, before TERM. */
+#define SERVER_GRACE_MS 2000
+
+/* Of the sentence that says why it is down: exit status, arguments, the last lines of stderr. */
+#define SERVER_WHY_BYTES ((size_t)4096)
+
+#define SERVER_CAN (CALL_CAN_FORM | CALL_CAN_URL | CALL_CAN_SAMPLE | CALL_CAN_ROOTS)
+
+const char *upstream_state_name(UpstreamState state)
+{
+    static const char *const names[] = {[UPSTREAM_IDLE] = "idle",
+                                        [UPSTREAM_STARTING] = "starting",
+                                        [UPSTREAM_READY] = "ready",
+                                        [UPSTREAM_DOWN] = "down",
+                                        [UPSTREAM_DISABLED] = "disabled"};
+
+    return names[state];
+}
+
+/* ---- the timer ---- */
+
+static int64_t server_due_ms(const Upstream *server)
+{
+    int64_t due_ms = upstream_calls_deadline(server);
+
+    if (server->state == UPSTREAM_STARTING && server->start_by_ms < due_ms) {
+        due_ms = server->start_by_ms;
+    }
+    if (server->state == UPSTREAM_DOWN && server->retry_ms < due_ms) {
+        due_ms = server->retry_ms;
+    }
+    if (server->state == UPSTREAM_READY && server->spec.idle_ms > 0 && server->n_calls == 0) {
+        int64_t idle_ms = server->used_ms + server->spec.idle_ms;
+
+        due_ms = idle_ms < due_ms ? idle_ms : due_ms;
+    }
+    for (size_t kind = 0; kind < ROUTER_N_KINDS && server->state == UPSTREAM_READY; kind++) {
+        int64_t fresh_ms = server->lists[kind].fresh_until_ms;
+
+        due_ms = fresh_ms < due_ms ? fresh_ms : due_ms;
+    }
+    return due_ms;
+}
+
+/* Moving a timer costs more than a message: one that is due later than it fires is looked at then.
+ */
+void upstream_set_timer(Upstream *server)
+{
+    int64_t due_ms = server_due_ms(server);
+
+    if (due_ms < server->timer_ms) {
+        server->timer_ms = due_ms;
+        io_timer_start_at(server->timer, due_ms);
+    }
+}
+
+static void server_refresh(Upstream *server, int64_t now_ms)
+{
+    for (RouterKind kind = 0; kind < ROUTER_N_KINDS; kind++) {
+        if (now_ms >= server->lists[kind].fresh_until_ms) {
+            server->lists[kind].fresh_until_ms = INT64_MAX;
+            upstream_list(server, kind);
+        }
+    }
+}
+
+static void server_stop_idle(Upstream *server, int64_t now_ms)
+{
+    if (server->spec.idle_ms > 0 && server->n_calls == 0 && server->subscribed.n == 0 &&
+        upstream_lists_are_read(server) && now_ms >= server->used_ms + server->spec.idle_ms) {
+        logsink_write(server->owner->config.log, LOGSINK_LEVEL_INFO, "upstream",
+                      "%s: stopped, since nobody uses it", server->spec.name);
+        upstream_leave(server);
+        server->state = UPSTREAM_IDLE;
+    }
+}
+
+static void server_on_timer(void *context)
+{
+    Upstream *server = context;
+    int64_t now_ms = io_loop_now_ms(server->owner->config.loop);
+
+    server->timer_ms = INT64_MAX;
+    upstream_calls_advance(server, now_ms);
+    if (server->state == UPSTREAM_STARTING && now_ms >= server->start_by_ms) {
+        upstream_fail(server, "it does not answer within %lld ms of its start",
+                      (long long)server->start_timeout_ms);
+    } else if (server->state == UPSTREAM_DOWN && now_ms >= server->retry_ms) {
+        (void)upstream_wake(server);
+    } else if (server->state == UPSTREAM_READY) {
+        server_refresh(server, now_ms);
+        server_stop_idle(server, now_ms);
+    }
+    upstream_set_timer(server);
+}
+
+/* ---- the end of a session ---- */
+
+static void leaving_unlink(UpstreamLeaving *leaving)
+{
+    if (leaving->prev != NULL) {
+        leaving->prev->next = leaving->next;
+    } else {
+        leaving->owner->leaving = leaving->next;
+    }
+    if (leaving->next != NULL) {
+        leaving->next->prev = leaving->prev;
+    }
+}
+
+static void leaving_done(void *context)
+{
+    UpstreamLeaving *leaving = context;
+
+    leaving_unlink(leaving);
+    (void)mcp_peer_free(leaving->peer);
+    (void)mem_free(leaving);
+}
+
+void upstream_leave(Upstream *server)
+{
+    Upstreams *owner = server->owner;
+    McpPeer *peer = server->peer;
+    UpstreamLeaving *leaving = server->leaving;
+
+    server->peer = NULL;
+    server->listen = 0;
+    server->log_level = CALL_LOG_NONE;
+    upstream_lists_stop(server);
+    if (peer == NULL) {
+        return;
+    }
+    server->leaving = NULL;
+    *leaving = (UpstreamLeaving){.owner = owner, .peer = peer, .next = owner->leaving};
+    if (leaving->next != NULL) {
+        leaving->next->prev = leaving;
+    }
+    owner->leaving = leaving;
+    mcp_peer_close(peer, SERVER_GRACE_MS, leaving_done, leaving);
+}
+
+/* "npx -y some-server": what was started, without its environment. */
+static void server_append_command(Upstream *server)
+{
+    Bytes *why = &server->why;
+
+    if (server->spec.command == NULL) {
+        return; /* an address may hold a secret */
+    }
+    (void)bytes_append_format(why, " [%s", server->spec.command);
+    for (size_t i = 0; server->spec.args != NULL && server->spec.args[i] != NULL && i < 16; i++) {
+        (void)bytes_append_format(why, " %.100s", server->spec.args[i]);
+    }
+    (void)bytes_append_format(why, "]");
+}
+
+static void server_set_retry(Upstream *server)
+{
+    unsigned n = server->n_in_row > 8 ? 8 : server->n_in_row;
+    int64_t wait_ms = n <= 1 ? 0 : (int64_t)SERVER_RETRY_MS << (n - 2);
+    int64_t now_ms = io_loop_now_ms(server->owner->config.loop);
+
+    server->retry_ms = now_ms + (wait_ms < SERVER_RETRY_MAX_MS ? wait_ms : SERVER_RETRY_MAX_MS);
+}
+
+/* The session is over, and why is known. */
+static void server_down(Upstream *server)
+{
+    Upstreams *owner = server->owner;
+    bool was_there = server->peer != NULL;
+
+    server_append_command(server);
+    logsink_write(owner->config.log, LOGSINK_LEVEL_WARN, "upstream", "%s is down: %.*s",
+                  server->spec.name, (int)server->why.n, server->why.data);
+    server->n_in_row++;
+    server->n_failures++;
+    server_set_retry(server);
+    if (was_there) {
+        upstream_leave(server);
+    }
+    server->state = UPSTREAM_DOWN;
+    upstream_calls_lose(server, bytes_span(&server->why));
+    if (!server->is_settled) {
+        server->is_settled = true;
+        upstreams_look_at_gate(owner);
+    }
+    router_there_changed(owner->config.router);
+    upstream_set_timer(server);
+}
+
+void upstream_fail(Upstream *server, const char *format, ...)
+{
+    Span words = server->peer == NULL ? SPAN_NULL : mcp_peer_last_words(server->peer);
+    char text[1024];
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    bytes_clear(&server->why);
+    (void)bytes_append_format(&server->why, "%s", text);
+    if (words.n > 0) {
+        (void)bytes_append_format(&server->why, "; it said: %.*s", (int)words.n, words.p);
+    }
+    server_down(server);
+}
+
+/* ---- events ---- */
+
+static bool offer_has(JsonValue capabilities, Span name, Span flag, bool *ret_flag)
+{
+    JsonValue group;
+    JsonValue member;
+
+    if (!json_get(capabilities, name, &group) || json_kind(group) != JSON_OBJECT) {
+        return false;
+    }
+    if (ret_flag != NULL) {
+        *ret_flag = json_get(group, flag, &member) && json_kind(member) == JSON_TRUE;
+    }
+    return true;
+}
+
+static UpstreamOffer server_read_offer(JsonValue hello, bool is_modern)
+{
+    Span change = SPAN("listChanged");
+    UpstreamOffer offer = {.completes = false};
+    JsonValue capabilities;
+    bool tells = false;
+
+    if (!json_get(hello, SPAN("capabilities"), &capabilities) ||
+        json_kind(capabilities) != JSON_OBJECT || json_count(capabilities) == 0) {
+        /* It forgot to say; asking does no harm. */
+        offer.kinds[ROUTER_TOOL] = true;
+        return offer;
+    }
+    offer.kinds[ROUTER_TOOL] =
+        offer_has(capabilities, SPAN("tools"), change, &offer.tells[ROUTER_TOOL]);
+    offer.kinds[ROUTER_PROMPT] =
+        offer_has(capabilities, SPAN("prompts"), change, &offer.tells[ROUTER_PROMPT]);
+    offer.kinds[ROUTER_RESOURCE] = offer_has(capabilities, SPAN("resources"), change, &tells);
+    offer.kinds[ROUTER_TEMPLATE] = offer.kinds[ROUTER_RESOURCE];
+    offer.tells[ROUTER_RESOURCE] = tells;
+    offer.tells[ROUTER_TEMPLATE] = tells;
+    (void)offer_has(capabilities, SPAN("resources"), SPAN("subscribe"), &offer.subscribes);
+    offer.completes = offer_has(capabilities, SPAN("completions"), SPAN_NULL, NULL);
+    offer.logs = offer_has(capabilities, SPAN("logging"), SPAN_NULL, NULL);
+    offer.lists_tasks = !is_modern && offer_has(capabilities, SPAN("tasks"), SPAN_NULL, NULL);
+    return offer;
+}
+
+static void server_ready(Upstream *server, const McpClientEvent *event)
+{
+    server->state = UPSTREAM_READY;
+    server->is_modern = event->revision >= MCP_FIRST_MODERN;
+    server->offer = server_read_offer(event->value, server->is_modern);
+    server->used_ms = io_loop_now_ms(server->owner->config.loop);
+    bytes_clear(&server->why);
+    logsink_write(server->owner->config.log, LOGSINK_LEVEL_INFO, "upstream", "%s is there (%.*s)",
+                  server->spec.name, (int)mcp_revision_text(event->revision).n,
+                  mcp_revision_text(event->revision).p);
+    upstream_calls_ready(server);
+    upstream_subscribe_all(server);
+    upstream_list_all(server);
+    router_there_changed(server->owner->config.router);
+    upstream_set_timer(server);
+}
+
+static void server_take_event(Upstream *server, const McpClientEvent *event)
+{
+    UpstreamCall *held = event->context;
+
+    switch (event->kind) {
+    case MCP_CLIENT_READY:
+        server_ready(server, event);
+        break;
+    case MCP_CLIENT_RENEWED:
+        server->offer = server_read_offer(event->value, server->is_modern);
+        server->log_level = CALL_LOG_NONE;
+        upstream_subscribe_all(server);
+        upstream_list_all(server);
+        break;
+    case MCP_CLIENT_RESULT:
+        if (held != NULL) {
+            upstream_call_take_result(held, event->value);
+        } else {
+            (void)upstream_list_take(server, event);
+        }
+        break;
+    case MCP_CLIENT_ERROR:
+        if (held != NULL) {
+            upstream_call_take_error(held, event);
+        } else if (event->id == server->listen) {
+            server->listen = 0;
+        } else {
+            (void)upstream_list_take(server, event);
+        }
+        break;
+    case MCP_CLIENT_PROGRESS:
+        if (held != NULL && held->call != NULL) {
+            call_report(held->call, &event->progress);
+        }
+        break;
+    case MCP_CLIENT_ASK:
+        upstream_ask_take(server, event);
+        break;
+    case MCP_CLIENT_UNASK:
+        upstream_ask_taken_back(server, event->ask);
+        break;
+    case MCP_CLIENT_NOTIFICATION:
+        upstream_note(server, event);
+        break;
+    case MCP_CLIENT_FAILED:
+        bytes_clear(&server->why);
+        (void)bytes_append_span(&server->why, event->text);
+        server_down(server);
+        break;
+    default:
+        break;
+    }
+}
+
+static void server_on_event(void *context, McpPeer *peer, const McpClientEvent *event)
+{
+    Upstream *server = context;
+
+    if (server->peer == NULL && server->state == UPSTREAM_STARTING) {
+        server->peer = peer; /* some come before mcp_peer_new has returned */
+    }
+    if (server->peer == peer) {
+        server_take_event(server, event);
+    }
+}
+
+/* ---- the beginning of a session ---- */
+
+static int server_make_argv(const Upstream *server, const char *const **ret, Arena *arena)
+{
+    const UpstreamSpec *spec = &server->spec;
+    const char **argv;
+    size_t n = 0;
+
+    while (spec->args != NULL && spec->args[n] != NULL) {
+        n++;
+    }
+    argv = arena_alloc_array(arena, n + 2, sizeof(*argv));
+    if (argv == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    argv[0] = spec->command;
+    for (size_t i = 0; i < n; i++) {
+        argv[i + 1] = spec->args[i];
+    }
+    *ret = argv;
+    return 0;
+}
+
+static int server_make_environment(const Upstream *server, const char *const **ret, Arena *arena)
+{
+    const UpstreamSpec *spec = &server->spec;
+    ToolsFileVariable *variables = arena_alloc_array(arena, spec->n_env + 1, sizeof(*variables));
+
+    if (variables == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    for (size_t i = 0; i < spec->n_env; i++) {
+        variables[i] = (ToolsFileVariable){.name = spec->env[i].name, .value = spec->env[i].value};
+    }
+    return exec_env_make(ret, arena, variables, spec->n_env);
+}
+
+static int server_make_fields(const Upstream *server, McpPeerConfig *peer, Arena *arena)
+{
+    const UpstreamSpec *spec = &server->spec;
+    McpHttpField *fields = arena_alloc_array(arena, spec->n_headers + 1, sizeof(*fields));
+
+    if (fields == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    for (size_t i = 0; i < spec->n_headers; i++) {
+        fields[i].name = span_from_str(spec->headers[i].name);
+        fields[i].value = span_from_str(spec->headers[i].value);
+    }
+    peer->fields = fields;
+    peer->n_fields = spec->n_headers;
+    return 0;
+}
+
+static int server_begin(Upstream *server, Diag *reterr_diag)
+{
+    const UpstreamsConfig *config = &server->owner->config;
+    McpPeerConfig peer = {.loop = config->loop,
+                          .folder = server->spec.cwd,
+                          .dies_with_us = config->dies_with_us,
+                          .client = {.identity = config->identity,
+                                     .mode = server->spec.era,
+                                     .legacy_revision = MCP_NEWEST_LEGACY,
+                                     .can = SERVER_CAN,
+                                     .log_level = CALL_LOG_NONE,
+                                     /* The router has the deadlines of calls, we the others. */
+                                     .request_timeout_ms = LIMIT_CALL_MAX_MS,
+                                     .max_open = LIMIT_UPSTREAM_OPEN},
+                          .log = config->log,
+                          .event = server_on_event,
+                          .context = server};
+    Arena arena;
+    int r;
+
+    arena_init(&arena, SIZE_MAX);
+    if (server->spec.url != NULL) {
+        peer.url = server->spec.url;
+        r = server_make_fields(server, &peer, &arena);
+    } else {
+        r = server_make_argv(server, &peer.argv, &arena);
+        r = r != 0 ? r : server_make_environment(server, &peer.environment, &arena);
+    }
+    r = r != 0 ? r : mcp_peer_new(&server->peer, &peer, reterr_diag);
+    arena_deinit(&arena);
+    return r;
+}
+
+bool upstream_wake(Upstream *server)
+{
+    int64_t now_ms = io_loop_now_ms(server->owner->config.loop);
+    Diag diag = DIAG_NULL;
+    int r;
+
+    if (server->state == UPSTREAM_STARTING || server->state == UPSTREAM_READY) {
+        return true;
+    }
+    if (server->is_gone || server->owner->is_ended || server->state == UPSTREAM_DISABLED ||
+        (server->state == UPSTREAM_DOWN && now_ms < server->retry_ms)) {
+        return false;
+    }
+    server->state = UPSTREAM_STARTING;
+    server->start_by_ms = now_ms + server->start_timeout_ms;
+    server->n_starts++;
+    if (server->leaving == NULL) {
+        server->leaving = mem_alloc_array(1, sizeof(*server->leaving));
+    }
+    r = server->leaving == NULL ? err_raise(-ENOMEM) : server_begin(server, &diag);
+    if (r != 0) {
+        server->peer = NULL;
+        upstream_fail(server, "%s",
+                      r > 0 ? diag.message : "there is no memory, or no descriptor, to start it");
+        return false;
+    }
+    upstream_set_timer(server);
+    return true;
+}
+
+/* ---- life ---- */
+
+int upstream_new(Upstream **ret, Upstreams *owner, const UpstreamSpec *spec)
+{
+    Upstream *server = mem_alloc_array(1, sizeof(*server));
+    int r;
+
+    if (server == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    server->owner = owner;
+    server->timer_ms = INT64_MAX;
+    server->log_level = CALL_LOG_NONE;
+    arena_init(&server->strings, SIZE_MAX);
+    bytes_init(&server->why, SERVER_WHY_BYTES);
+    map_init(&server->subscribed, owner->seed, LIMIT_MCP_SUBSCRIBED);
+    upstream_lists_init(server);
+    r = upstream_spec_copy(&server->spec, spec, &server->strings);
+    r = r != 0 ? r
+               : io_timer_new(&server->timer, owner->config.loop, true, server_on_timer, server);
+    if (r != 0) {
+        (void)upstream_free(server);
+        return err_pass(r);
+    }
+    server->start_timeout_ms =
+        spec->start_timeout_ms > 0 ? spec->start_timeout_ms : SERVER_START_MS;
+    server->list_timeout_ms = spec->list_timeout_ms > 0 ? spec->list_timeout_ms : SERVER_LIST_MS;
+    if (spec->is_disabled) {
+        server->state = UPSTREAM_DISABLED;
+        server->is_settled = true;
+    }
+    *ret = server;
+    return 0;
+}
+
+Upstream *upstream_free(Upstream *server)
+{
+    if (server == NULL) {
+        return NULL;
+    }
+    server->is_gone = true;
+    upstream_withdraw(server);
+    upstream_calls_lose(server, SPAN("it is not part of the settings any more, or the hub ends"));
+    upstream_leave(server);
+    server->leaving = mem_free(server->leaving);
+    server->timer = io_timer_free(server->timer);
+    upstream_lists_deinit(server);
+    map_deinit(&server->subscribed);
+    bytes_deinit(&server->why);
+    arena_deinit(&server->strings);
+    return mem_free(server);
+}
