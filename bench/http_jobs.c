@@ -174,10 +174,10 @@ static void run_jobs(const Row *row, const RowSetup *setup, const HttpLoadKind *
     static Entry entries[HTTP_N_SIDES];
 
     memset(entries, 0, sizeof(entries));
-    peer_place(PEER_PLACE_LAST_CORE);
+    peer_place(row->is_free ? PEER_PLACE_ANYWHERE : PEER_PLACE_LAST_CORE);
     http_jobs_start(&entries[HTTP_OURS].side, http_toolwire(setup));
     http_side_start_floor(&entries[HTTP_FLOOR].side, &entries[HTTP_OURS].side);
-    peer_place(PEER_PLACE_FIRST_CORE);
+    peer_place(row->is_free ? PEER_PLACE_ANYWHERE : PEER_PLACE_FIRST_CORE);
     for (size_t i = 0; i < HTTP_N_SIDES; i++) {
         entries[i].load = http_load_new(&entries[i].side, kind, row->size);
         entry_round(&entries[i], 0, WARM_UP_NS);

@@ -34,6 +34,7 @@ struct Row {
     double cpu_goal;     /* microseconds a call; 0: none */
     double rss_goal_mib; /* of the memory row: after the first answer; 0: none */
     bool pipelined;      /* of the allocs rows */
+    bool is_free;        /* of the rows of jobs: driver and servers are on whatever core they get */
 };
 
 /* Round trips, driver and server on one core; ratio_goal is at most. */
