@@ -38,7 +38,8 @@ typedef struct TwAsk TwAsk;
 typedef enum TwEra {
     TW_ERA_AUTO,   /* finds out; a server that ends when it is asked is started again */
     TW_ERA_LEGACY, /* up to 2025-11-25 */
-    TW_ERA_MODERN  /* 2026-07-28 and later only */
+    TW_ERA_MODERN, /* 2026-07-28 and later only */
+    TW_ERA_ASSUME  /* 2026-07-28, without asking: there is no tw_client_server_info */
 } TwEra;
 
 /* What the client can be asked (TwClientOptions.can). */
@@ -48,6 +49,40 @@ enum {
     TW_CAN_SAMPLE = 1u << TW_ASK_SAMPLE,
     TW_CAN_ROOTS = 1u << TW_ASK_ROOTS
 };
+
+/* How a server over HTTP is shown who asks (OAuth). */
+typedef enum TwGrant {
+    TW_GRANT_CODE,      /* a person says yes on a page */
+    TW_GRANT_CLIENT,    /* client_credentials: client_id, and client_secret or private_key */
+    TW_GRANT_WORKLOAD,  /* workload_token, a token of where the program runs */
+    TW_GRANT_ENTERPRISE /* id_token, exchanged at idp_token_endpoint */
+} TwGrant;
+
+/* Everything may be NULL or 0. Strings are copied. */
+typedef struct TwClientAuth {
+    TwGrant grant;
+    const char *client_id; /* registered by hand; else it registers itself, if it can */
+    const char *client_secret;
+    const char *private_key; /* PEM, in place of a secret: ES256 or RS256 */
+    const char *issuer;      /* with whom client_id is registered; NULL: whoever the server names */
+    const char *cimd_url;    /* address of our client metadata document */
+    const char *scope;       /* with blanks between; NULL: what the server says */
+    const char *workload_token;
+    const char *id_token;
+    const char *idp_token_endpoint;
+    const char *idp_client_id;
+    const char *idp_client_secret;
+    bool dpop;               /* bind tokens to a key, also where it is not asked for */
+    unsigned redirect_port;  /* where the browser comes back to; 0: any */
+    const char *credentials; /* file where tokens are kept; NULL: the user's, "": they are not */
+    bool ask;                /* a person may be sent to a page; the request's time-out runs on */
+    int64_t ask_timeout_ms;  /* 0: 5 min */
+    /* Is given the page in place of the browser; url is borrowed until return. The page leads to
+     * an address that is served while the client waits: it must be opened by another thread or
+     * process. */
+    void (*page)(const char *url, void *user);
+    void *reserved[4];
+} TwClientAuth;
 
 typedef struct TwClientOptions {
     const char *name; /* of this program; "toolwire" */
@@ -75,7 +110,10 @@ typedef struct TwClientOptions {
     void (*progress)(double progress, double total, const char *message, void *user);
     void (*notification)(const char *method, const char *params_json, void *user);
     void *user;
-    void *reserved[4];
+    /* Of a server over HTTP; copied. NULL: tokens that are kept for it are shown and renewed, and
+     * nobody is asked. */
+    const TwClientAuth *auth;
+    void *reserved[3];
 } TwClientOptions;
 
 /* Gives a client without a server; NULL if there is no memory, which all functions accept and
@@ -85,12 +123,13 @@ TW_API TwClient *tw_client_new(const TwClientOptions *options);
 /* Ends the session politely: closes the server's input, waits grace_ms, then ends the process. */
 TW_API void tw_client_free(TwClient *client);
 
-/* Starts a server (argv[0] is looked up in PATH; no shell) or reaches one at a Unix socket, and
- * begins the session. TW_ERROR_START, TW_ERROR_CLOSED (it ended, is silent, or does not speak MCP),
- * TW_ERROR_CANCELLED, TW_ERROR_BUSY (there is a session), TW_ERROR_ARGUMENT (also for an era that
- * is none and a negative time in the options), TW_ERROR_MEMORY. */
+/* Starts a server (argv[0] is looked up in PATH; no shell) or reaches one, at the path of a Unix
+ * socket or at an address (http://…, https://…, http+unix:SOCKET:/path), and begins the session.
+ * TW_ERROR_START, TW_ERROR_CLOSED (it ended, is silent, or does not speak MCP), TW_ERROR_CANCELLED,
+ * TW_ERROR_BUSY (there is a session), TW_ERROR_ARGUMENT (also for an era that is none and a
+ * negative time in the options), TW_ERROR_MEMORY. */
 TW_API int tw_client_start(TwClient *client, const char *const *argv);
-TW_API int tw_client_connect(TwClient *client, const char *socket_path);
+TW_API int tw_client_connect(TwClient *client, const char *place);
 
 /* A sentence about the last failure; "" if there was none. And, after TW_ERROR_REMOTE, the code of
  * the server's error and its data (JSON; NULL if none). Borrowed until the next function. */

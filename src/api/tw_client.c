@@ -60,7 +60,8 @@ static bool client_copy_options(TwClient *client, const TwClientOptions *options
         !api_copy_to(&client->version, client->options.version) ||
         !api_copy_to(&client->title, client->options.title) ||
         !api_copy_to(&client->folder, client->options.folder) ||
-        !api_copy_list(&client->environment, client->options.environment)) {
+        !api_copy_list(&client->environment, client->options.environment) ||
+        !api_client_auth_copy(client)) {
         return false;
     }
     client->identity = (McpIdentity){
@@ -117,6 +118,7 @@ static void client_close(TwClient *client)
         (void)io_loop_run(client->loop);
     }
     client->peer = mcp_peer_free(client->peer);
+    client->auth = peer_auth_free(client->auth);
     client->ready = false;
     client->failed = false;
     client->listening = 0;
@@ -131,6 +133,7 @@ void tw_client_free(TwClient *client)
         return;
     }
     client_close(client);
+    api_client_auth_deinit(client);
     client->timer = io_timer_free(client->timer);
     client->loop = io_loop_free(client->loop);
     tw_result_free(client->result);
@@ -347,6 +350,7 @@ static McpPeerConfig client_peer_config(TwClient *client)
         [TW_ERA_AUTO] = MCP_CLIENT_AUTO,
         [TW_ERA_LEGACY] = MCP_CLIENT_LEGACY,
         [TW_ERA_MODERN] = MCP_CLIENT_MODERN,
+        [TW_ERA_ASSUME] = MCP_CLIENT_ASSUME,
     };
     const TwClientOptions *options = &client->options;
 
@@ -402,7 +406,7 @@ static int client_check_start(TwClient *client, const void *what)
     if (client->peer != NULL && !client->failed) {
         return api_client_fail(client, TW_ERROR_BUSY, "there is a session already");
     }
-    if ((unsigned)client->options.era > TW_ERA_MODERN) {
+    if ((unsigned)client->options.era > TW_ERA_ASSUME) {
         return api_client_fail(client, TW_ERROR_ARGUMENT, "there is no such era");
     }
     if (client->options.timeout_ms < 0 || client->options.probe_timeout_ms < 0 ||
@@ -426,15 +430,40 @@ int tw_client_start(TwClient *client, const char *const *argv)
     return client_begin(client, &config);
 }
 
-int tw_client_connect(TwClient *client, const char *socket_path)
+static bool client_is_url(const char *place)
+{
+    static const char *const schemes[] = {"http://", "https://", "http+unix:"};
+
+    for (size_t i = 0; i < TW_ARRAY_SIZE(schemes); i++) {
+        if (strncmp(place, schemes[i], strlen(schemes[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int tw_client_connect(TwClient *client, const char *place)
 {
     McpPeerConfig config;
-    int r = client_check_start(client, socket_path);
+    int r = client_check_start(client, place);
 
     if (r != 0) {
         return r;
     }
     config = client_peer_config(client);
-    config.socket_path = socket_path;
-    return client_begin(client, &config);
+    if (!client_is_url(place)) {
+        config.socket_path = place;
+        return client_begin(client, &config);
+    }
+    r = api_client_auth_open(client, place);
+    if (r != 0) {
+        return r;
+    }
+    config.url = place;
+    config.auth = client->auth;
+    r = client_begin(client, &config);
+    if (client->peer == NULL) {
+        client->auth = peer_auth_free(client->auth);
+    }
+    return r;
 }

@@ -11,6 +11,8 @@
 #include "api/tw_internal.h"
 #include "base/bytes.h"
 #include "io/loop.h"
+#include "oauth/settings.h"
+#include "peer/auth.h"
 #include "peer/mcp_peer.h"
 
 struct TwResult {
@@ -27,8 +29,12 @@ struct TwClient {
     char *folder;
     char **environment;
     McpIdentity identity;
+    OauthSettings auth_settings;
+    char *credentials;
+    TwClientAuth auth_options; /* its strings are those two */
 
     IoLoop *loop;
+    PeerAuth *auth; /* of a session over HTTP */
     McpPeer *peer;
     IoTimer *timer; /* of tw_client_wait */
 
@@ -57,6 +63,12 @@ struct TwClient {
     bool waits;          /* a function waits now */
     bool cancel_posted;
 };
+
+/* tw_client_auth.c: copies options.auth; makes `auth` for that address, and does nothing where
+ * tokens may not be sent. False, or -ENOMEM or TW_ERROR_ARGUMENT: see there. */
+bool api_client_auth_copy(TwClient *client);
+int api_client_auth_open(TwClient *client, const char *url);
+void api_client_auth_deinit(TwClient *client);
 
 /* Remembers the words about a failure and returns error. */
 int api_client_fail(TwClient *client, int error, const char *message);

@@ -55,6 +55,7 @@ struct PeerSession {
     IoLoop *loop;
     IoSignal *signals[END_SIGNALS_N];
     McpPeer *peer;
+    PeerAuth *auth; /* of a server over HTTP */
     McpIdentity identity;
     Arena strings;
     McpRequestId id; /* of the request at hand; 0: none */
@@ -374,7 +375,16 @@ static int session_start(PeerSession *session, const McpClientConfig *client, Di
         return session_start_with_hub(session, &config, diag);
     }
     if (server != NULL && session_is_url(server)) {
+        /* Tokens of `toolwire auth login` are shown; where none may be sent, none is. */
+        r = peer_auth_new(
+            &session->auth,
+            &(PeerAuthConfig){.loop = session->loop, .server = server, .log = &session->args->log},
+            NULL);
+        if (r < 0) {
+            return r;
+        }
         config.url = server;
+        config.auth = session->auth;
     } else if (server != NULL && strncmp(server, SESSION_UNIX, strlen(SESSION_UNIX)) == 0) {
         config.socket_path = server + strlen(SESSION_UNIX);
     } else if (server != NULL) {
@@ -461,6 +471,7 @@ PeerSession *peer_session_close(PeerSession *session)
                           "the server did not go in order");
         }
         session->peer = mcp_peer_free(session->peer);
+        session->auth = peer_auth_free(session->auth);
     }
     for (size_t i = 0; i < TW_ARRAY_SIZE(session->signals); i++) {
         session->signals[i] = io_signal_free(session->signals[i]);

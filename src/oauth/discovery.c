@@ -324,7 +324,18 @@ static int discovery_lists(OauthServer *server, JsonValue root, Arena *arena)
     return r;
 }
 
-int oauth_server_parse(OauthServer *ret, Arena *arena, Span body, Span issuer, Diag *reterr_diag)
+static bool discovery_is_issuer(Span claimed, Span issuer, bool is_own)
+{
+    OauthUrl a;
+    OauthUrl b;
+
+    return span_equals(claimed, issuer) ||
+           (is_own && oauth_url_parse(&a, claimed) == 0 && oauth_url_parse(&b, issuer) == 0 &&
+            oauth_url_same_origin(&a, &b));
+}
+
+int oauth_server_parse(OauthServer *ret, Arena *arena, Span body, Span issuer, bool is_own,
+                       Diag *reterr_diag)
 {
     OauthServer server = {.is_guess = false};
     JsonValue root;
@@ -338,7 +349,7 @@ int oauth_server_parse(OauthServer *ret, Arena *arena, Span body, Span issuer, D
         return r;
     }
     /* RFC 8414 3.3: else one server could speak for another. */
-    if (!span_equals(server.issuer, issuer)) {
+    if (!discovery_is_issuer(server.issuer, issuer, is_own)) {
         return diag_set(reterr_diag, OAUTH_E_REFUSED,
                         "the metadata of the authorization server is that of another issuer "
                         "(%.*s)",

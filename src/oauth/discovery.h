@@ -64,9 +64,11 @@ typedef struct OauthServer {
     bool is_guess;    /* nothing was published: the endpoints of 2025-03-26 */
 } OauthServer;
 
-/* Checks that it speaks of that issuer, byte for byte, and that its endpoints may be used. 0,
- * -ENOMEM, OAUTH_E_REFUSED. */
-int oauth_server_parse(OauthServer *ret, Arena *arena, Span body, Span issuer, Diag *reterr_diag);
+/* Checks that it speaks of that issuer, byte for byte, and that its endpoints may be used. is_own:
+ * the issuer was not named by anybody, but is the origin of a server of 2025-03-26; then one of the
+ * same origin will do, since no other name was promised. 0, -ENOMEM, OAUTH_E_REFUSED. */
+int oauth_server_parse(OauthServer *ret, Arena *arena, Span body, Span issuer, bool is_own,
+                       Diag *reterr_diag);
 
 /* What a server of 2025-03-26 has that publishes nothing: /authorize, /token and /register of its
  * origin. 0, -ENOMEM. */

@@ -96,7 +96,7 @@ int flow_server_fetched(OauthFlow *flow, const OauthFetched *fetched)
     r = flow_keep(flow, fetched->body, &body);
     if (r == 0) {
         r = oauth_server_parse(&flow->authority, &flow->arena, body, flow->resource.issuer,
-                               &flow->diag);
+                               flow->is_legacy, &flow->diag);
     }
     if (r == 0) {
         flow->state = FLOW_LOOK;

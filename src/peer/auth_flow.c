@@ -28,6 +28,7 @@ static int flow_random(void *context, void *p, size_t n)
 void auth_flow_drop(PeerAuth *auth)
 {
     auth->fetch = io_fetch_free(auth->fetch);
+    auth->is_resent = false;
     auth->flow = oauth_flow_free(auth->flow);
     io_timer_stop(auth->timer);
     if (auth->listener != NULL) {
@@ -76,6 +77,15 @@ static void fetch_done(void *context, IoFetch *fetch, const IoFetchEnd *end)
         }
     }
     auth->fetch = NULL;
+    /* A connection that was kept may be closed by the server just when it is used: a person may
+     * have been away for minutes. If it had the request, and the answer is lost, so is what was
+     * asked for; asking again makes that no worse. */
+    if (end->outcome == IO_FETCH_CUT && end->status == 0 && !auth->is_resent) {
+        auth->is_resent = true;
+        flow_step(auth);
+        return;
+    }
+    auth->is_resent = false;
     r = oauth_flow_fetched(auth->flow, auth_now_s(), &fetched);
     if (r != 0) {
         flow_failed(auth, r);

@@ -37,6 +37,7 @@ struct PeerAuth {
     OauthFlow *flow;
     bool is_renewing; /* the flow is one that nobody was refused for */
     IoFetch *fetch;
+    bool is_resent; /* the request under way was sent a second time */
     Bytes body;
     PeerAuthListener *listener;
     IoProcess *browser;

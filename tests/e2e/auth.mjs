@@ -31,7 +31,8 @@ async function browse(url) {
 /** Runs it; page(url) is called with the address that it prints. */
 function run(state, args, { page = browse, env = {} } = {}) {
     return new Promise((resolve) => {
-        const child = spawn(toolwire, ['auth', ...args, '--state', state], { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+        const words = args[0] === 'login' || args[0] === 'ls' || args[0] === 'logout' ? ['auth', ...args, '--state', state] : args;
+        const child = spawn(toolwire, words, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
         const out = { stdout: '', stderr: '', pages: [] };
         const seen = new Set();
         child.stdout.on('data', (chunk) => { out.stdout += chunk; });
@@ -97,6 +98,28 @@ await check('login, list, logout', { scopes: ['r', 'w'] }, async (server, state,
     assert.equal((await run(state, ['logout', server.url])).status, 1);
     assert.equal((await run(state, ['ls'])).stdout, 'there are no credentials\n');
 });
+
+await check('commands show the token, renew it, and say what is to be done without one', { needs: { 'tools/call': 'w' }, scope: 'r' },
+    async (server, state) => {
+        const own = path.join(state, 'toolwire');
+        const env = { XDG_STATE_HOME: state };
+        const call = () => run(own, ['call', '--server', server.url, 'guarded'], { env });
+        const before = await run(own, ['tools', '--server', server.url], { env });
+        assert.equal(before.status, 1);
+        assert.ok(before.stderr.includes(`toolwire auth login ${server.url}`), before.stderr);
+        done(await run(own, ['login', server.url, '--no-browser']));
+        const after = await run(own, ['tools', '--server', server.url], { env });
+        done(after);
+        assert.match(after.stdout, /guarded/);
+        server.tokens.clear();
+        const forbidden = await call();
+        assert.equal(server.count('token refresh_token'), 1);
+        assert.equal(forbidden.status, 1);
+        server.options.needs = {};
+        const called = await call();
+        done(called);
+        assert.equal(called.stdout, 'let in\n');
+    });
 
 await check('a token that ends is renewed early and once', {}, async (server, state, login) => {
     done(await login());

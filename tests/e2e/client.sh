@@ -220,7 +220,7 @@ done
 # Wrong use.
 expect 2 'toolwire tools: --server and --socket exclude each other' tools --server x --socket y
 expect 2 "toolwire call: which tool? 'toolwire tools' lists them" call --server x
-expect 2 "toolwire call: --era is 'old'; it can be auto, legacy or modern" call x --server x --era old
+expect 2 "toolwire call: --era is 'old'; it can be auto, legacy, modern or assume" call x --server x --era old
 expect 2 "toolwire call: --timeout is '0'; it can be 500ms, 30s, 5m" call x --server x --timeout 0
 expect 2 "toolwire call: 'x' is not an argument: write name=value, or name:=JSON" call add x "${m[@]}"
 printf "[1]" >array

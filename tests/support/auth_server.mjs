@@ -90,6 +90,7 @@ export class AuthServer {
             return json(res, 200, { resource: this.url, authorization_servers: [this.options.as ?? this.issuer],
                 scopes_supported: this.options.scopes });
         }
+        if (req.method !== 'POST') return json(res, 405, {});
         const message = JSON.parse(await read(req));
         const [scheme, token] = (req.headers.authorization ?? '').split(' ');
         const grant = this.tokens.get(token);
@@ -111,7 +112,20 @@ export class AuthServer {
             return this.challenge(res, 403, `, error="insufficient_scope", scope="${wanted}"`);
         }
         this.log.push(`mcp ${message.method}`);
-        return json(res, 200, { jsonrpc: '2.0', id: message.id, result: {} });
+        return this.answer(res, message);
+    }
+
+    /** A small server of 2025-11-25. */
+    answer(res, { id, method }) {
+        const result = { initialize: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'auth', version: '1' } },
+            ping: {}, 'tools/list': { tools: [{ name: 'guarded', inputSchema: { type: 'object' } }] },
+            'tools/call': { content: [{ type: 'text', text: 'let in' }] } }[method];
+        if (id === undefined) {
+            res.writeHead(202);
+            return res.end();
+        }
+        return result ? json(res, 200, { jsonrpc: '2.0', id, result })
+            : json(res, 400, { jsonrpc: '2.0', id, error: { code: -32601, message: 'Method not found' } });
     }
 
     // ---- the authorization server ----

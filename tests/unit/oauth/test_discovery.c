@@ -138,7 +138,8 @@ static void scopes_that_are_published_are_told_from_none(void **state)
 static int parse_server(const char *body, OauthServer *ret, Arena *arena)
 {
     arena_init(arena, LIMIT_OAUTH_ARENA_BYTES);
-    return oauth_server_parse(ret, arena, span_from_str(body), SPAN("https://as.example/t"), NULL);
+    return oauth_server_parse(ret, arena, span_from_str(body), SPAN("https://as.example/t"), false,
+                              NULL);
 }
 
 static void server_must_be_the_issuer_that_was_named(void **state)
@@ -169,6 +170,29 @@ static void server_must_be_the_issuer_that_was_named(void **state)
         assert_int_equal(parse_server(cases[i].body, &server, &arena), cases[i].r);
         arena_deinit(&arena);
     }
+}
+
+static void old_server_may_call_itself_otherwise_on_its_origin(void **state)
+{
+    static const Span same = SPAN_INIT(
+        "{\"issuer\":\"https://a.example/oauth\",\"token_endpoint\":\"https://a.example/t\"}");
+    static const Span other =
+        SPAN_INIT("{\"issuer\":\"https://b.example\",\"token_endpoint\":\"https://a.example/t\"}");
+    OauthServer server;
+    Arena arena;
+
+    (void)state;
+    arena_init(&arena, LIMIT_OAUTH_ARENA_BYTES);
+    assert_int_equal(
+        oauth_server_parse(&server, &arena, same, SPAN("https://a.example"), true, NULL), 0);
+    assert_true(span_equals(server.issuer, SPAN("https://a.example/oauth")));
+    assert_int_equal(
+        oauth_server_parse(&server, &arena, same, SPAN("https://a.example"), false, NULL),
+        OAUTH_E_REFUSED);
+    assert_int_equal(
+        oauth_server_parse(&server, &arena, other, SPAN("https://a.example"), true, NULL),
+        OAUTH_E_REFUSED);
+    arena_deinit(&arena);
 }
 
 static void server_says_what_it_can(void **state)
@@ -235,6 +259,7 @@ int main(void)
         cmocka_unit_test(resource_must_be_the_one_that_was_asked),
         cmocka_unit_test(scopes_that_are_published_are_told_from_none),
         cmocka_unit_test(server_must_be_the_issuer_that_was_named),
+        cmocka_unit_test(old_server_may_call_itself_otherwise_on_its_origin),
         cmocka_unit_test(server_says_what_it_can),
         cmocka_unit_test(want_of_memory_is_reported),
     };
