@@ -143,6 +143,18 @@ const char *complexity_c_really(const ComplexityPlace *place)
     return NULL;
 }
 
+/* `EACH(list) {`, a loop by a macro, is a declarator in parentheses: it has no parameters. */
+static bool c_has_parameters(TSNode definition)
+{
+    TSNode node = complexity_node_field(definition, "declarator");
+
+    while (!ts_node_is_null(node) && !complexity_node_is(node, "function_declarator") &&
+           !complexity_node_is(node, "operator_cast")) {
+        node = c_inner_declarator(node);
+    }
+    return !ts_node_is_null(node);
+}
+
 bool complexity_c_is_in_block(const ComplexityPlace *place)
 {
     static const char *const parts[] = {"preproc_if", "preproc_ifdef", "preproc_else",
@@ -158,7 +170,8 @@ bool complexity_c_is_in_block(const ComplexityPlace *place)
     }
     return (complexity_node_is(around, "compound_statement") || ts_node_is_error(around) ||
             c_is_among(span_from_str(ts_node_type(around)), parts)) &&
-           (ts_node_is_null(type) || complexity_node_is(type, "macro_type_specifier"));
+           (ts_node_is_null(type) || complexity_node_is(type, "macro_type_specifier") ||
+            !c_has_parameters(place->node));
 }
 
 uint32_t complexity_c_parameters(const ComplexityPlace *place)

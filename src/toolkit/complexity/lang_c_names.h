@@ -15,8 +15,8 @@ bool complexity_c_is_name(Span name);
 /* For .really: the statement that a "function" called like its keyword is. */
 const char *complexity_c_really(const ComplexityPlace *place);
 
-/* Is what looks like a function in a function none: without a type, or with a macro for it? Nothing
- * but GNU's C has such functions, and they have a type. */
+/* Is what looks like a function in a function none: without a type or parameters, or with a macro
+ * for its type? Nothing but GNU's C has such functions, and they have both. */
 bool complexity_c_is_in_block(const ComplexityPlace *place);
 
 /* For .parameters: "(void)" is none, "..." is none. */

@@ -36,7 +36,7 @@ enum {
 };
 
 /* Raised with every change of a rule, so that measures kept from before are not taken for ours. */
-#define COMPLEXITY_RULES_VERSION 3
+#define COMPLEXITY_RULES_VERSION 4
 
 /* A tree takes ten to seventy times the memory of a text that people have written. */
 #define COMPLEXITY_FILE_BYTES ((size_t)16 * 1024 * 1024)

@@ -56,6 +56,31 @@ static void texts_may_be_made_by_macros(void **state)
     rig_close(&rig);
 }
 
+/* postgres' tsgistidx.c, `gtsvector_compress`: a function "siglen" was found in it, and what is in
+ * the loop was a level too deep. */
+static void loops_by_macros_are_no_functions(void **state)
+{
+    Rig rig;
+
+    (void)state;
+    rig_open(&rig);
+    check_whole(&rig, "c",
+                "int f(int *a, int n) {\n"
+                "  EACH(n)\n"
+                "  {\n"
+                "    if (a[i]) { return 1; }\n"
+                "  }\n"
+                "  return 0;\n"
+                "}\n",
+                1, "f", 2, 1);
+    check_whole(&rig, "cpp", "int f(int n) { EACH(n) { if (n) { return 1; } } return 0; }\n", 1,
+                "f", 2, 1);
+    /* GNU C's functions in functions have parameters, and rows. */
+    check_whole(&rig, "c", "int f(int n) { int g(int a) { return a ? 1 : 2; } return g(n); }\n", 2,
+                "f.g", 2, 1);
+    rig_close(&rig);
+}
+
 /* git's run-command.c, `start_command`: all was right, and yet marked as not understood. */
 static void labels_may_end_a_branch_or_a_block(void **state)
 {
@@ -540,6 +565,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_may_be_made_by_macros),
+        cmocka_unit_test(loops_by_macros_are_no_functions),
         cmocka_unit_test(labels_may_end_a_branch_or_a_block),
         cmocka_unit_test(bodies_of_macros_are_not_parsed),
         cmocka_unit_test(macro_in_a_function_has_no_tokens_of_its_body),
