@@ -5,7 +5,8 @@
  * default.
  * `??`, `?->` and xor add nothing. Cognitive: the paper; goto 1, break and continue over several
  * levels 1. Closures count in the function around them, and in no function have rows; nested
- * functions and methods of anonymous classes do too, and have rows.
+ * functions and methods of anonymous classes have rows, and count in the function around them by
+ * their cognitive complexity only.
  */
 #include "toolkit/complexity/rules.h"
 
@@ -143,6 +144,7 @@ const ComplexityLanguage complexity_language_php = {
     .nodes = php_nodes,
     .tokens = php_tokens,
     .separator = ".",
+    .cyclomatic_apart = true,
     .name_of = php_name_of,
     .bound_to = php_bound_to,
 };

@@ -101,7 +101,7 @@ static void functions_in_functions_are_rows(void **state)
                     "    function nested($a) { if ($a) { } }\n"
                     "    return new class(1) extends Q { function n($q, $r) { if ($q) { } } };\n"
                     "}\n",
-                    "f 2-5 3 4 0\n"
+                    "f 2-5 1 4 0\n"
                     "f.nested 3-3 2 1 1\n"
                     "f.class@anonymous.n 4-4 2 1 2\n");
 }
