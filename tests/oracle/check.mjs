@@ -14,7 +14,8 @@ const fixtures = join(here, "fixtures");
 const probe = resolve(process.argv[2]);
 process.chdir(fixtures);
 const endings = {
-    c: "c", cpp: "cc", go: "go", javascript: "js", python: "py", rust: "rs", typescript: "ts",
+    c: "c", cpp: "cc", go: "go", java: "java", javascript: "js", lua: "lua", php: "php", python: "py", ruby: "rb", rust: "rs",
+    typescript: "ts",
 };
 const folder = mkdtempSync(join(tmpdir(), "oracle-"));
 let failures = 0;

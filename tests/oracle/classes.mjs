@@ -298,7 +298,81 @@ function ofGocognit({ mine, other }) {
     return why.join("; ") || null;
 }
 
+// A declaration in an interface, or an abstract method: a semicolon comes before any brace.
+function isDeclaration({ file, line, column = 1 }) {
+    const text = [linesOf(file)[line - 1].slice(column - 1), ...linesOf(file).slice(line, line + 40)].join("\n");
+    // Annotations have braces of their own.
+    return /^[^{;]*;/.test(text.replace(/\/\*[^]*?\*\/|\/\/.*|@[\w.]+\s*(\([^()]*(\([^()]*\)[^()]*)*\))?/g, ""));
+}
+
+function ofJava({ tool, mine, other }) {
+    if (!mine && other.value === 1 && isDeclaration(other)) {
+        return `a method without a body, which ${tool} lists`;
+    }
+    return mine && !other && /\(closure\)|->/.test(`${mine.name} ${textOf(mine)}`) && !/\)\s*(throws[^{]*)?\{/.test(linesOf(mine.file)[mine.line - 1].slice(0, mine.column - 1))
+        ? `a closure in no function: ${tool} does not list it` : null;
+}
+
+function ofPhpmd({ mine, other }) {
+    if (!mine && other.value === 1 && isDeclaration(other)) {
+        return "a method without a body, which phpmd lists";
+    }
+    if (mine && !other) {
+        return /class@anonymous/.test(mine.name) ? "in a class without a name: phpmd does not list it"
+            : /^(static\s+)?(fn|function)\s*&?\s*\(/.test(linesOf(mine.file)[mine.line - 1].slice(mine.column - 1))
+                ? "a closure in no function: phpmd does not list it" : null;
+    }
+    return mine && other && mine.cyclomatic > other.value && /\bmatch\s*\(/.test(textOf(mine))
+        ? "match: phpmd does not count its arms" : null;
+}
+
+// What a closure has counts in the function around it: all of it, or the difference is another.
+function ofLuacheck({ mine, other, closures, isClosure }) {
+    if (!mine) {
+        return isClosure(other) ? "a closure in a function has a row in luacheck" : null;
+    }
+    const inside = closures(mine).reduce((sum, one) => sum + one.value - 1, 0);
+    if (other && inside > 0 && mine.cyclomatic === other.value + inside) {
+        return "closures count in the function around them";
+    }
+    const text = textOf(mine).replace(/--.*|"[^"\n]*"|'[^'\n]*'/g, "");
+    const count = (words) => text.match(words)?.length ?? 0;
+    if (other && mine.cyclomatic > other.value + inside && count(/\bdo\b/g) > count(/\b(for|while)\b/g)) {
+        return "do … end: luacheck does not look inside";
+    }
+    if (/luacheck:/.test(linesOf(mine.file).join("\n")) && (!other || inside < mine.cyclomatic - other.value)) {
+        return "a comment in the file turns warnings off, which luacheck heeds";
+    }
+    return other && mine.cyclomatic > other.value + inside && /[[(][^\n=]*\b(and|or)\b[^\n=]*[\])][^\n=]*=[^=]/.test(text)
+        ? "t[a or b] = c: luacheck does not look at what is assigned to" : null;
+}
+
+function ofRubocop({ mine, other }) {
+    if (!mine || !other) {
+        return null;
+    }
+    const text = textOf(mine);
+    if (other.listed === false && !/^def\b/.test(linesOf(mine.file)[mine.line - 1].slice(mine.column - 1))) {
+        return "a block in no method, or given to define_method with a name that is made: RuboCop lists methods";
+    }
+    if (mine.cyclomatic > other.value && /\{[^{}]*\b_[1-9]\b/.test(text)) {
+        return "a block with numbered parameters: RuboCop does not count it";
+    }
+    const asked = [...text.matchAll(/(\b[a-z_]\w*)&\./g)].map(([, name]) => name);
+    if (mine.cyclomatic > other.value && new Set(asked).size < asked.length) {
+        return "a&.b and again a&.c: RuboCop counts the first";
+    }
+    if (mine.cyclomatic > other.value && /\bend (while|until)\b/.test(text)) {
+        return "begin … end while: RuboCop does not count it";
+    }
+    return mine.cyclomatic > other.value && /^def\b[^\n]*(=|:)[^\n]*(\?|&\.|&&|\|\|)/.test(text.trimStart())
+        ? "default values: RuboCop does not look at them" : null;
+}
+
 const byTool = {
+    rubocop: ofRubocop,
+    luacheck: ofLuacheck,
+    checkstyle: ofJava, phpmd: ofPhpmd,
     clang_tidy: ofClangTidy, ctags: ofCtags, pmccabe: ofPmccabe, lizard: ofPmccabe, radon: ofRadon, eslint: ofSonarJs,
     oxlint: ofOxlint, gocognit: ofGocognit,
 };

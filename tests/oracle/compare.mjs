@@ -106,10 +106,28 @@ function witnessOf(theirsPath, tool) {
     return (one) => (seen.get(key(one)) ?? []).some((line) => Math.abs(line - one.line) <= BEFORE_LINES);
 }
 
+// What the other tool says of functions that have a row of theirs in it, and none in ours: closures. A row of ours that
+// is inside another has its own.
+function closuresOf(joined) {
+    const rows = group(joined.filter(([mine]) => mine).map(([mine]) => mine), "file");
+    const within = new Map();
+    for (const [, other] of joined.filter(([mine]) => !mine)) {
+        const around = (rows.get(other.file) ?? []).filter((one) => one.line <= other.line && other.line <= one.last_line);
+        if (around.length > 0) {
+            const mine = around.reduce((a, b) => (b.last_line - b.line <= a.last_line - a.line ? b : a));
+            within.set(mine, [...(within.get(mine) ?? []), other]);
+        }
+    }
+    return within;
+}
+
 function report(language, tool, metric, joined, n_failed, witness, say) {
     const listed = new Set(joined.filter(([, other]) => other).map(([, other]) => other.file));
     const count = { both: 0, equal: 0, different: 0, onlyOurs: 0, onlyTheirs: 0 };
     const classes = new Map();
+    const within = closuresOf(joined);
+    const closures = (mine) => within.get(mine) ?? [];
+    const isClosure = (other) => [...within.values()].some((some) => some.includes(other));
     for (const [mine, other] of joined) {
         count.both += mine && other ? 1 : 0;
         if (mine && other && (metric === "exists" || mine[metric] === other.value)) {
@@ -118,7 +136,7 @@ function report(language, tool, metric, joined, n_failed, witness, say) {
         }
         count[mine && other ? "different" : mine ? "onlyOurs" : "onlyTheirs"]++;
         const kind = !other ? "only ours" : !mine ? "only theirs" : "different";
-        const name = `${kind}: ${classify({ language, tool, metric, mine, other, witness, listed }) ?? "UNEXPLAINED"}`;
+        const name = `${kind}: ${classify({ language, tool, metric, mine, other, witness, listed, closures, isClosure }) ?? "UNEXPLAINED"}`;
         classes.set(name, [...(classes.get(name) ?? []), [mine, other]]);
     }
     const failed = n_failed > 0 ? `; ${n_failed} files that it cannot read` : "";
