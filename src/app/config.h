@@ -152,8 +152,9 @@ typedef struct Config {
     size_t max_response_bytes;
     int64_t drain_ms;
     size_t page_size;
-    bool lazy_tools;    /* few tools are listed, the others are found by search */
-    char **lazy_always; /* names of those that are listed all the same; NULL: none */
+    size_t result_bytes; /* 0: results are not shortened (providers/results.h) */
+    bool lazy_tools;     /* few tools are listed, the others are found by search */
+    char **lazy_always;  /* names of those that are listed all the same; NULL: none */
 } Config;
 
 #define CONFIG_NULL ((Config){.path = NULL})

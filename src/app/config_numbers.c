@@ -41,6 +41,8 @@ static const struct ConfigNumber {
      offsetof(Config, max_response_bytes), 1024, 1u << 30},
     {SPAN_INIT("drain_ms"), CONFIG_LIMITS, CONFIG_MS, offsetof(Config, drain_ms), 1, 3600000},
     {SPAN_INIT("page_size"), CONFIG_LIMITS, CONFIG_SIZE, offsetof(Config, page_size), 1, 1000000},
+    {SPAN_INIT("result_bytes"), CONFIG_LIMITS, CONFIG_SIZE, offsetof(Config, result_bytes), 256,
+     1u << 30},
     {SPAN_INIT("ping_interval_ms"), CONFIG_PIPE, CONFIG_MS, offsetof(Config, pipe.ping_interval_ms),
      10, 86400000},
     {SPAN_INIT("pong_timeout_ms"), CONFIG_PIPE, CONFIG_MS, offsetof(Config, pipe.pong_timeout_ms),

@@ -1,18 +1,21 @@
 /* app/economy.h: what a configuration says about how much of a model's context is used: few tools
- * listed and the others found by search (providers/lazy_tools.h). Thread: loop. */
+ * listed and the others found by search (providers/lazy_tools.h), and results that are shortened
+ * (providers/results.h). Thread: loop. */
 #pragma once
 
 #include "app/config.h"
 #include "app/hub.h"
 #include "base/diag.h"
 #include "providers/lazy_tools.h"
+#include "providers/results.h"
 
 enum {
     ECONOMY_E_TOOLS = 1, /* another tool has a name that is needed; the Diag says which */
 };
 
 typedef struct Economy {
-    LazyTools *lazy; /* NULL: all tools are listed */
+    LazyTools *lazy;  /* NULL: all tools are listed */
+    Results *results; /* NULL: results are whole */
 } Economy;
 
 #define ECONOMY_NULL ((Economy){.lazy = NULL})

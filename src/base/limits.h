@@ -381,6 +381,13 @@
  * traffic allocates nothing, and lets a rare 10 MiB one go back to the system. */
 #define LIMIT_KEEP_BYTES ((size_t)256 * 1024)
 
+/* Results that were too long for a model and are kept for who wants all of it
+ * (providers/results.h): how many, all together, and for how long. An agent reads on within minutes
+ * or never; the memory is that of a few of the longest answers. */
+#define LIMIT_RESULTS_COUNT 256
+#define LIMIT_RESULTS_BYTES ((size_t)64 * 1024 * 1024)
+#define LIMIT_RESULTS_MS    ((int64_t)60 * 60 * 1000)
+
 /* Language models (agent/model.h). The answer, in tokens, unless it is said: as the documented
  * agent. A request: what the largest of the known services takes. An answer, an event of its stream
  * and the input of one tool in it: a hundred times what models write, for models that never stop;

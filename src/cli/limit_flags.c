@@ -37,6 +37,9 @@ static int flag_apply(const CliArgs *args, const char *flag, const char *value, 
         config->limits.rate_off = true;
         return 0;
     }
+    if (strcmp(flag, "max-result") == 0) {
+        flag = "result-bytes"; /* in the settings it stands among limits, which says the rest */
+    }
     if (flag_setting(flag, name) && config_has_number(span_from_str(name)) &&
         config_set(config, span_from_str(name), span_from_str(value), &diag) != 0) {
         return cli_usage_error(args, "--%s: %s", flag, diag.message);

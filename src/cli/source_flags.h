@@ -26,4 +26,6 @@
 /* How much of a model's context is used; `serve` and `up`. */
 #define ECONOMY_FLAGS                                                                              \
     [OPTION_LAZY_TOOLS] = {"lazy-tools", NULL,                                                     \
-                           "list only search_tools, describe_tool and call_tool"}
+                           "list only search_tools, describe_tool and call_tool"},                 \
+    [OPTION_MAX_RESULT] = {"max-result", "SIZE",                                                   \
+                           "shorten longer results, and keep them to be read on (off)"}

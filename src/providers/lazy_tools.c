@@ -98,6 +98,10 @@ static bool lazy_shows(void *context, Span name)
             return true;
         }
     }
+    /* A result that was shortened says that it is there. */
+    if (span_equals(name, SPAN("read_result"))) {
+        return true;
+    }
     for (size_t i = 0; i < lazy->n_always; i++) {
         Span pattern = span_from_str(lazy->always[i]);
 

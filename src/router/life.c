@@ -99,7 +99,7 @@ void router_end_plain(Call *call, const CallResult *result)
 {
     RouterEntry *entry = router_leave(call, result);
 
-    call->door->finish(call, result);
+    router_tell(call, result, entry);
     (void)router_entry_unref(entry);
 }
 

@@ -163,6 +163,9 @@ void router_there_changed(Router *router)
 
 void router_task_changed(Router *router, const CallTask *task, Span owner)
 {
+    CallTask room;
+
+    task = router_shorten_task(router, task, owner, &room);
     router->listener_walk = router->listeners;
     while (router->listener_walk != NULL) {
         RouterListener *listener = router->listener_walk;

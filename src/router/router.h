@@ -260,6 +260,19 @@ int router_command_params(const Router *router, Span method, JsonValue params, J
  * no memory to make it. */
 Span router_tool_description(Router *router, Span name);
 
+/* Results for models: whoever is set here may give another one in place of a tool's, before MCP
+ * askers get it, be it at once or as the end of a task; the watch has seen the one that was given.
+ * owner: as Call.owner. has_schema: the tool has, or may have, an output schema. What is given is
+ * borrowed until the next question. */
+typedef struct RouterShorten {
+    const CallResult *(*shorten)(void *context, Span owner, const CallResult *result,
+                                 bool has_schema);
+    void *context;
+} RouterShorten;
+
+/* Borrowed until it is replaced; NULL: results are as they are. */
+void router_set_shorten(Router *router, const RouterShorten *shorten);
+
 /* Told of each call as it comes in and as it ends, however that comes: measures, and keeps a record
  * (app/watch.h). ended: result NULL if the asker took the call back. Both are called while the call
  * is the router's, and change nothing of it but what is the watch's. */

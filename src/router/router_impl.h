@@ -51,6 +51,7 @@ struct Router {
     unsigned n_batches;            /* open ones */
     unsigned changed;              /* 1 << kind, …_SHOWN, while one is open */
     const RouterWatch *watch;      /* or NULL */
+    const RouterShorten *shorten;  /* or NULL */
     const CallProvider *later;     /* who takes tasks; or NULL */
     void *later_context;
     void (*filler)(void *context);
@@ -102,6 +103,12 @@ void router_end_naming(Router *router, Call *call, CallError error, Span name);
 /* End it with an error about what provider has, in that provider's words if it has any. */
 void router_end_worded(Call *call, const CallProvider *provider, void *context,
                        const CallResult *error);
+
+/* shorten.c: tells the door, with a result that may be another one; entry may be NULL. A task with
+ * its result, likewise; *room: for what is given. */
+void router_tell(Call *call, const CallResult *result, const RouterEntry *entry);
+const CallTask *router_shorten_task(const Router *router, const CallTask *task, Span owner,
+                                    CallTask *room);
 
 /* Ends every running call with CALL_ERROR_CANCELLED. */
 void router_end_all(Router *router);

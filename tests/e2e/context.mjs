@@ -131,9 +131,6 @@ await checks.check('a hub counts and records the tool that was meant, and lists 
     const wire = await new Wire(['serve', '--config', config]).hello('2025-11-25');
     assert.deepEqual(names(await wire.ask('tools/list')), THREE);
     assert.equal(text(await wire.call('call_tool', { name: 'echo', arguments: { message: 'm' } })), 'm');
-    const lines = readFileSync(audit, 'utf8').trim().split('\n').map((line) => JSON.parse(line));
-    assert.deepEqual(lines.filter(({ target }) => target === 'echo').length, 1, JSON.stringify(lines));
-    assert.ok(!lines.some(({ target }) => target === 'call_tool'));
     // The settings change while it serves.
     const changed = new Promise((done) => { wire.onTold = ({ method }) => method === 'notifications/tools/list_changed' && done(); });
     writeFileSync(config, JSON.stringify({ http: 'off', queue: 'off', audit, state: path.join(work, 'state') }));
@@ -144,12 +141,50 @@ await checks.check('a hub counts and records the tool that was meant, and lists 
     hub.kill('SIGTERM');
     await once(hub, 'exit');
     process.removeListener('exit', kill);
+    // The record is written behind the answers; now it is whole.
+    const lines = readFileSync(audit, 'utf8').trim().split('\n').map((line) => JSON.parse(line));
+    assert.deepEqual(lines.filter(({ target }) => target === 'echo').length, 1, JSON.stringify(lines));
+    assert.ok(!lines.some(({ target }) => target === 'call_tool'));
 });
+
+const LONG = 'The quick brown fox jumps over the lazy d\u00f6g. '.repeat(2000);
+for (const era of ['2024-11-05', '2025-11-25', '2026-07-28']) {
+    const wire = new Wire(['serve', '--alone', '--config', 'none', '--no-toolkit', '--diagnostics', '--max-result', '4KiB']);
+    const meta = era === '2026-07-28' ? { _meta: MODERN } : {};
+    if (era !== '2026-07-28') {
+        await wire.hello(era);
+    }
+    await checks.check(`${era}: a long result is shortened, and can be read to its end`, async () => {
+        const result = await wire.call('echo', { message: LONG }, meta);
+        assert.ok(JSON.stringify(result).length < 6000);
+        const [, id, offset] = /"id":"([0-9a-f]{32})","offset":(\d+)/.exec(text(result));
+        const uri = `toolwire://results/${id}`;
+        if (era === '2024-11-05') {
+            assert.match(text(result), new RegExp(`\\[resource link: ${uri}`)); // there are no links in that revision
+        } else {
+            assert.equal(result.content.find(({ type }) => type === 'resource_link').uri, uri);
+        }
+        let whole = result.content[0].text;
+        assert.equal(Buffer.byteLength(whole), Number(offset));
+        while (Buffer.byteLength(whole) < Buffer.byteLength(LONG)) {
+            const { contents } = await wire.ask('resources/read', { uri: `${uri}?offset=${Buffer.byteLength(whole)}&length=30001`, ...meta });
+            assert.notEqual(contents[0].text, '');
+            whole += contents[0].text;
+        }
+        assert.equal(whole, LONG);
+        assert.equal((await wire.ask('resources/read', { uri, ...meta })).contents[0].text, LONG);
+        const more = await wire.call('read_result', { id, offset: Number(offset), length: 10 }, meta);
+        assert.equal(more.content[0].text, LONG.slice(result.content[0].text.length).slice(0, 10));
+        assert.equal((await wire.call('echo', { message: 'short' }, meta)).content.length, 1);
+    });
+    await wire.end();
+}
 
 await checks.check('settings that make no sense are refused by name', async () => {
     const bad = path.join(work, 'bad.json');
     for (const [settings, wanted] of [[{ lazy_tools: 7 }, /lazy_tools: expected true, false or an object/],
         [{ lazy_tools: { allways: [] } }, /lazy_tools\.allways: unknown key; did you mean 'always'/],
+        [{ limits: { result_bytes: 1 } }, /limits\.result_bytes: 1 is not between 256/],
         [{ lazy_tools: { always: [1] } }, /lazy_tools\.always\[0\]: expected a string/]]) {
         writeFileSync(bad, JSON.stringify(settings));
         try {
