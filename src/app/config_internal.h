@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/span.h"
+#include "oauth/settings.h"
 #include "json/json.h"
 
 #include <stddef.h>
@@ -86,6 +87,10 @@ int config_read_auth(const ConfigReader *reader, JsonValue auth);
 void config_free_issuers(ConfigHttp *http);
 int config_read_audit(const ConfigReader *reader, JsonValue audit);
 int config_read_queue(const ConfigReader *reader, JsonValue queue);
+/* `auth` of a server over HTTP (config_server_auth.c); where: its field. What was read before a
+ * failure stays in *ret (oauth_settings_deinit). */
+int config_read_server_auth(const ConfigReader *reader, JsonValue auth, const char *where,
+                            OauthSettings *ret);
 int config_read_agent(const ConfigReader *reader, JsonValue agent);
 int config_read_lazy_tools(const ConfigReader *reader, JsonValue lazy);
 int config_read_servers(const ConfigReader *reader, JsonValue servers);

@@ -4,8 +4,8 @@
  *       "files": { "command": "npx", "args": [ "-y", "some-server", "/srv" ],
  *                  "env": { "TOKEN": "${TOKEN}" }, "cwd": "work" },
  *       "far":   { "url": "https://example.com/mcp", "headers": { "X-Key": "${KEY}" },
- *                  "prefix": "f", "separator": "-", "allow": [ "get_*" ], "deny": [ "*_all" ],
- *                  "tools": { "get_x": { "description": "…", "timeout_ms": "5m" } },
+ *                  "auth": { "client_id": "c" }, "prefix": "f", "separator": "-", "allow": [
+ * "get_*" ], "deny": [ "*_all" ], "tools": { "get_x": { "description": "…", "timeout_ms": "5m" } },
  *                  "start_timeout_ms": "1m", "list_timeout_ms": "10s", "call_timeout_ms": "2m",
  *                  "idle_ms": "10m", "era": "legacy", "enabled": false } }
  *
@@ -34,6 +34,7 @@ static const char *const server_keys[] = {"command",
                                           "cwd",
                                           "url",
                                           "headers",
+                                          "auth",
                                           "prefix",
                                           "separator",
                                           "allow",
@@ -298,6 +299,9 @@ static int read_member(const ServerReader *server, const JsonIter *it)
     }
     if (span_equals(name, SPAN("headers"))) {
         return read_pairs(server, it->value, field, &spec->headers, &spec->n_headers);
+    }
+    if (span_equals(name, SPAN("auth"))) {
+        return config_read_server_auth(reader, it->value, field, &spec->auth);
     }
     if (span_equals(name, SPAN("tools"))) {
         return read_tools(server, it->value, field);

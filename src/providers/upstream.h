@@ -22,6 +22,7 @@
 #include "base/logsink.h"
 #include "dialect/mcp/client.h"
 #include "io/loop.h"
+#include "oauth/settings.h"
 #include "router/router.h"
 
 #include <stdbool.h>
@@ -60,6 +61,7 @@ typedef struct UpstreamSpec {
     char *url;
     UpstreamPair *headers;
     size_t n_headers;
+    OauthSettings auth; /* url: how it is shown who asks */
     UpstreamPrefix prefixing;
     char *prefix;    /* NULL: the name */
     char *separator; /* NULL: "__" */

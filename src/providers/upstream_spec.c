@@ -32,6 +32,7 @@ void upstream_spec_deinit(UpstreamSpec *spec)
     spec->cwd = mem_free(spec->cwd);
     spec->url = mem_free(spec->url);
     spec->headers = spec_free_pairs(spec->headers, spec->n_headers);
+    oauth_settings_deinit(&spec->auth);
     spec->prefix = mem_free(spec->prefix);
     spec->separator = mem_free(spec->separator);
     spec->allow = spec_free_list(spec->allow);
@@ -86,15 +87,26 @@ static bool same_tools(const UpstreamSpec *a, const UpstreamSpec *b)
     return is_same;
 }
 
+static bool same_auth(const OauthSettings *a, const OauthSettings *b)
+{
+    bool is_same =
+        a->grant == b->grant && a->is_dpop == b->is_dpop && a->redirect_port == b->redirect_port;
+
+#define X(name) is_same = is_same && same_text(a->name, b->name);
+    OAUTH_SETTINGS_STRINGS(X)
+#undef X
+    return is_same;
+}
+
 bool upstream_spec_is_same(const UpstreamSpec *a, const UpstreamSpec *b)
 {
     return same_text(a->name, b->name) && same_text(a->command, b->command) &&
            same_list(a->args, b->args) && same_pairs(a->env, a->n_env, b->env, b->n_env) &&
            same_text(a->cwd, b->cwd) && same_text(a->url, b->url) &&
            same_pairs(a->headers, a->n_headers, b->headers, b->n_headers) &&
-           a->prefixing == b->prefixing && same_text(a->prefix, b->prefix) &&
-           same_text(a->separator, b->separator) && same_list(a->allow, b->allow) &&
-           same_list(a->deny, b->deny) && same_tools(a, b) &&
+           same_auth(&a->auth, &b->auth) && a->prefixing == b->prefixing &&
+           same_text(a->prefix, b->prefix) && same_text(a->separator, b->separator) &&
+           same_list(a->allow, b->allow) && same_list(a->deny, b->deny) && same_tools(a, b) &&
            a->start_timeout_ms == b->start_timeout_ms && a->list_timeout_ms == b->list_timeout_ms &&
            a->call_timeout_ms == b->call_timeout_ms && a->idle_ms == b->idle_ms &&
            a->era == b->era && a->is_disabled == b->is_disabled;
@@ -168,6 +180,9 @@ int upstream_spec_copy(UpstreamSpec *ret, const UpstreamSpec *spec, Arena *arena
     ret->cwd = copy_text(&copy, spec->cwd);
     ret->url = copy_text(&copy, spec->url);
     ret->headers = copy_pairs(&copy, spec->headers, spec->n_headers);
+#define X(field) ret->auth.field = copy_text(&copy, spec->auth.field);
+    OAUTH_SETTINGS_STRINGS(X)
+#undef X
     ret->prefix = copy_text(&copy, spec->prefix);
     ret->separator = copy_text(&copy, spec->separator);
     ret->allow = copy_list(&copy, spec->allow);
