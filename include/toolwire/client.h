@@ -39,7 +39,7 @@ typedef enum TwEra {
     TW_ERA_AUTO,   /* finds out; a server that ends when it is asked is started again */
     TW_ERA_LEGACY, /* up to 2025-11-25 */
     TW_ERA_MODERN, /* 2026-07-28 and later only */
-    TW_ERA_ASSUME  /* 2026-07-28, without asking: there is no tw_client_server_info */
+    TW_ERA_ASSUME  /* 2026-07-28, without asking: tw_client_server_info is "{}" */
 } TwEra;
 
 /* What the client can be asked (TwClientOptions.can). */
@@ -113,7 +113,11 @@ typedef struct TwClientOptions {
     /* Of a server over HTTP; copied. NULL: tokens that are kept for it are shown and renewed, and
      * nobody is asked. */
     const TwClientAuth *auth;
-    void *reserved[3];
+    const char *const *headers; /* "Name: value"…, NULL: sent with every request, never shown; an
+                                   Authorization among them is instead of `auth` */
+    const char *bearer_env; /* the variable of the environment that holds a bearer token: the same
+                             */
+    void *reserved[1];
 } TwClientOptions;
 
 /* Gives a client without a server; NULL if there is no memory, which all functions accept and

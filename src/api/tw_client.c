@@ -61,6 +61,8 @@ static bool client_copy_options(TwClient *client, const TwClientOptions *options
         !api_copy_to(&client->title, client->options.title) ||
         !api_copy_to(&client->folder, client->options.folder) ||
         !api_copy_list(&client->environment, client->options.environment) ||
+        !api_copy_list(&client->headers, client->options.headers) ||
+        !api_copy_to(&client->bearer_env, client->options.bearer_env) ||
         !api_client_auth_copy(client)) {
         return false;
     }
@@ -139,6 +141,8 @@ void tw_client_free(TwClient *client)
     tw_result_free(client->result);
     bytes_deinit(&client->params);
     (void)api_free_list(client->environment);
+    (void)api_free_list(client->headers);
+    (void)mem_free(client->bearer_env);
     (void)mem_free(client->folder);
     (void)mem_free(client->title);
     (void)mem_free(client->version);
@@ -442,6 +446,29 @@ static bool client_is_url(const char *place)
     return false;
 }
 
+static int client_connect_url(TwClient *client, const char *url)
+{
+    CLEANUP(api_headers_deinit) ApiHeaders headers = {.fields = NULL};
+    McpPeerConfig config = client_peer_config(client);
+    int r = api_headers_read(client, &headers);
+
+    if (r == 0 && !headers.authorizes) {
+        r = api_client_auth_open(client, url);
+    }
+    if (r != 0) {
+        return r;
+    }
+    config.url = url;
+    config.fields = headers.fields;
+    config.n_fields = headers.n;
+    config.auth = client->auth;
+    r = client_begin(client, &config);
+    if (client->peer == NULL) {
+        client->auth = peer_auth_free(client->auth);
+    }
+    return r;
+}
+
 int tw_client_connect(TwClient *client, const char *place)
 {
     McpPeerConfig config;
@@ -450,20 +477,10 @@ int tw_client_connect(TwClient *client, const char *place)
     if (r != 0) {
         return r;
     }
+    if (client_is_url(place)) {
+        return client_connect_url(client, place);
+    }
     config = client_peer_config(client);
-    if (!client_is_url(place)) {
-        config.socket_path = place;
-        return client_begin(client, &config);
-    }
-    r = api_client_auth_open(client, place);
-    if (r != 0) {
-        return r;
-    }
-    config.url = place;
-    config.auth = client->auth;
-    r = client_begin(client, &config);
-    if (client->peer == NULL) {
-        client->auth = peer_auth_free(client->auth);
-    }
-    return r;
+    config.socket_path = place;
+    return client_begin(client, &config);
 }

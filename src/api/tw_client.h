@@ -28,6 +28,8 @@ struct TwClient {
     char *title;
     char *folder;
     char **environment;
+    char **headers;
+    char *bearer_env;
     McpIdentity identity;
     OauthSettings auth_settings;
     char *credentials;
@@ -89,6 +91,18 @@ int api_client_run(TwClient *client);
 
 /* One request with client->params (empty: none) and its answer. ret_result may be NULL. */
 int api_client_ask_server(TwClient *client, Span method, TwResult **ret_result);
+
+/* What the options say of headers (tw_client_headers.c). */
+typedef struct ApiHeaders {
+    McpHttpField *fields;
+    size_t n;
+    char *bearer;    /* "Bearer …" */
+    bool authorizes; /* there is an Authorization among them */
+} ApiHeaders;
+
+/* 0, TW_ERROR_*. *ret borrows from the client; api_headers_deinit in any case. */
+int api_headers_read(TwClient *client, ApiHeaders *ret);
+void api_headers_deinit(ApiHeaders *headers);
 
 /* A copy of the value as a result of its own; NULL if there is no memory. */
 TwResult *api_result_new(JsonValue value);

@@ -27,11 +27,23 @@ static char *client_copy_value(JsonValue value)
     return copy;
 }
 
+static char *client_copy_span(Span text)
+{
+    char *copy = mem_alloc(text.n + 1);
+
+    if (copy != NULL) {
+        memcpy(copy, text.n > 0 ? text.p : "", text.n);
+        copy[text.n] = '\0';
+    }
+    return copy;
+}
+
 static void client_on_ready(TwClient *client, const McpClientEvent *event)
 {
     client->ready = true;
     client->server_info = mem_free(client->server_info);
-    client->server_info = client_copy_value(event->value);
+    client->server_info =
+        event->value.node != NULL ? client_copy_value(event->value) : client_copy_span(SPAN("{}"));
     if (client->waiting == 0) {
         api_client_finish(client, client->server_info != NULL ? 0 : TW_ERROR_MEMORY);
     }
@@ -85,17 +97,6 @@ static void client_on_failed(TwClient *client, const McpClientEvent *event)
 }
 
 /* Text with a NUL for a callback; NULL if there is no memory. */
-static char *client_copy_span(Span text)
-{
-    char *copy = mem_alloc(text.n + 1);
-
-    if (copy != NULL) {
-        memcpy(copy, text.n > 0 ? text.p : "", text.n);
-        copy[text.n] = '\0';
-    }
-    return copy;
-}
-
 static void client_on_progress(TwClient *client, const McpClientEvent *event)
 {
     CLEANUP(mem_freep) char *message = NULL;

@@ -1,8 +1,10 @@
 // The fixture of fixture_server.c on the official TypeScript server, version 2, in both eras: what the
 // drivers are tried out on, and a foreign server for our own client.
 //
-//   node server_v2.mjs [--era both|modern]
-import { fromJsonSchema, inputRequired, inputResponse, McpServer, ProtocolError, ResourceTemplate }
+//   node server_v2.mjs [--era both|modern] [--http]        --http: prints the address, serves until its input ends
+import { createServer } from 'node:http';
+import { Readable } from 'node:stream';
+import { createMcpHandler, fromJsonSchema, inputRequired, inputResponse, McpServer, ProtocolError, ResourceTemplate }
     from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 
@@ -172,7 +174,7 @@ function addHandlers(server) {
     }
 }
 
-serveStdio(() => {
+function makeServer() {
     const server = new McpServer({ name: 'fixture', version: '1.0.0' }, {
         instructions: 'Call echo.',
         capabilities: {
@@ -185,4 +187,35 @@ serveStdio(() => {
     addPrompts(server);
     addHandlers(server);
     return server;
-}, { legacy: modernOnly ? 'reject' : 'serve', onerror: (error) => console.error(error.message) });
+}
+
+const onerror = (error) => console.error(error.message);
+
+/** Node's requests as those of the web, and back. */
+async function serveHttp() {
+    const handler = createMcpHandler(makeServer, { legacy: modernOnly ? 'reject' : 'stateless', onerror });
+    const server = createServer(async (request, response) => {
+        const gone = new AbortController();
+        response.on('close', () => gone.abort());
+        const hasBody = request.method !== 'GET' && request.method !== 'DELETE';
+        const answer = await handler.fetch(new Request(`http://${request.headers.host}${request.url}`, {
+            method: request.method, headers: request.headers, body: hasBody ? Readable.toWeb(request) : undefined,
+            duplex: 'half', signal: gone.signal,
+        }));
+        response.writeHead(answer.status, Object.fromEntries(answer.headers));
+        response.flushHeaders();
+        if (answer.body !== null) {
+            Readable.fromWeb(answer.body).on('error', () => response.destroy()).pipe(response);
+        } else {
+            response.end();
+        }
+    });
+    server.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}/mcp`));
+    process.stdin.on('end', () => process.exit(0)).resume();
+}
+
+if (process.argv.includes('--http')) {
+    await serveHttp();
+} else {
+    serveStdio(makeServer, { legacy: modernOnly ? 'reject' : 'serve', onerror });
+}

@@ -1,4 +1,4 @@
-/* Heads, bodies and ends: what a server's answers mean. */
+/* What the end of an answer means. */
 #include "dialect/mcp/http_client_internal.h"
 
 #include <stdio.h>
@@ -8,151 +8,7 @@
 #include "dialect/mcp/http_url.h"
 #include "dialect/mcp/render.h"
 
-/* Of a server's words in a sentence of ours. */
-#define QUOTE_MAX 160
-
 #define MAY_HAVE_RUN "it may have been carried out"
-
-/* ---- what comes ---- */
-
-/* The type without its parameters. */
-static bool is_type(Span content_type, Span type)
-{
-    size_t n = 0;
-
-    while (n < content_type.n && content_type.p[n] != ';') {
-        n++;
-    }
-    return text_equals_nocase(text_trim(span_make(content_type.p, n)), type);
-}
-
-static bool is_visible(Span id)
-{
-    for (size_t i = 0; i < id.n; i++) {
-        if (id.p[i] < 0x21 || id.p[i] > 0x7e) {
-            return false;
-        }
-    }
-    return id.n > 0;
-}
-
-/* The answer to `initialize` begins a session, with an id or without. 0, -ENOMEM. */
-static int begin_session(McpHttpClient *http, Span session_id)
-{
-    int r = 0;
-
-    http->generation++;
-    bytes_clear(&http->session_id);
-    if (session_id.n > 0 && is_visible(session_id)) {
-        r = bytes_append_span(&http->session_id, session_id);
-    }
-    if (r > 0 || (session_id.n > 0 && !is_visible(session_id))) {
-        http_client_fail(http, "the server's session id is %s",
-                         r > 0 ? "too long" : "not of visible ASCII characters");
-    }
-    return r < 0 ? err_pass(r) : 0;
-}
-
-static bool is_redirect(unsigned status)
-{
-    return status == 307 || status == 308;
-}
-
-/* Where a redirection leads; nowhere if that is another server. 0, -ENOMEM. */
-static int read_location(McpHttpClient *http, McpHttpExchange *exchange, Span location)
-{
-    int r = http_url_resolve(&exchange->location, span_from_str(http->url.data), location);
-
-    return r < 0 ? err_pass(r) : 0;
-}
-
-static HttpBody body_kind_of(const McpHttpExchange *exchange, const McpHttpHead *head)
-{
-    bool is_good = head->status >= 200 && head->status < 300;
-
-    if (exchange->kind == HTTP_NOTE && is_good) {
-        return HTTP_BODY_NONE;
-    }
-    if (is_good && is_type(head->content_type, SPAN("text/event-stream"))) {
-        return HTTP_BODY_EVENTS;
-    }
-    return !is_good || is_type(head->content_type, SPAN("application/json")) ? HTTP_BODY_TEXT
-                                                                             : HTTP_BODY_NONE;
-}
-
-int mcp_http_client_head(McpHttpClient *http, McpHttpExchange *exchange, const McpHttpHead *head,
-                         int64_t now_ms)
-{
-    bool is_good = head->status >= 200 && head->status < 300;
-    int r = 0;
-
-    http->now_ms = now_ms;
-    if (exchange->state != EXCHANGE_OPEN || exchange->has_ended) {
-        return 0;
-    }
-    exchange->status = head->status;
-    exchange->body_kind = body_kind_of(exchange, head);
-    if (exchange->body_kind == HTTP_BODY_NONE) {
-        Span type = head->content_type;
-
-        (void)snprintf(exchange->words, sizeof(exchange->words),
-                       "the server's answer is of the type '%.*s'",
-                       (int)(type.n < 80 ? type.n : 80), type.p);
-    }
-    if (is_redirect(head->status)) {
-        r = read_location(http, exchange, head->location);
-    } else if (is_good && exchange->word == HTTP_WORD_INITIALIZE && !http->is_old) {
-        r = begin_session(http, head->session_id);
-    } else if (is_good && exchange->kind == HTTP_REQUEST && !exchange->is_resumed) {
-        http->is_unproved = false;
-    }
-    return err_pass(r);
-}
-
-int mcp_http_client_data(McpHttpClient *http, McpHttpExchange *exchange, Span bytes, int64_t now_ms)
-{
-    bool is_good = exchange->status >= 200 && exchange->status < 300;
-    int r = 0;
-
-    http->now_ms = now_ms;
-    if (exchange->state != EXCHANGE_OPEN || exchange->has_ended) {
-        return 0;
-    }
-    if (exchange->body_kind == HTTP_BODY_EVENTS) {
-        r = sse_reader_feed(&exchange->reader, bytes.p, bytes.n);
-    } else if (exchange->body_kind == HTTP_BODY_TEXT &&
-               (is_good || exchange->text.n + bytes.n <= HTTP_REFUSAL_BYTES)) {
-        r = bytes_append_span(&exchange->text, bytes);
-    }
-    if (r > 0) {
-        http_exchange_cut(exchange, MCP_HTTP_END_TOO_LARGE);
-    }
-    http_exchange_queue(http, exchange);
-    return r < 0 ? err_pass(r) : 0;
-}
-
-int mcp_http_client_end(McpHttpClient *http, McpHttpExchange *exchange, McpHttpEnd end, Span words,
-                        int64_t now_ms)
-{
-    http->now_ms = now_ms;
-    if (exchange->state == EXCHANGE_CLOSING) {
-        http_exchange_set_state(http, exchange, EXCHANGE_GONE); /* CLOSE need not be said */
-        return 0;
-    }
-    if (exchange->state != EXCHANGE_OPEN || exchange->has_ended) {
-        return 0;
-    }
-    exchange->has_ended = true;
-    exchange->end = end;
-    if (end != MCP_HTTP_END_DONE && words.n > 0) {
-        (void)snprintf(exchange->words, sizeof(exchange->words), "%.*s",
-                       (int)(words.n < QUOTE_MAX ? words.n : QUOTE_MAX), words.p);
-    }
-    http_exchange_queue(http, exchange);
-    return 0;
-}
-
-/* ---- what it means ---- */
 
 static bool is_handshake(const McpHttpExchange *exchange)
 {
@@ -372,7 +228,7 @@ static int finish_refused(McpHttpClient *http, McpHttpExchange *exchange, Span *
                                         status);
     }
     is_error = http_client_read_error(http, bytes_span(&exchange->text), &code, &message);
-    if (is_redirect(status)) {
+    if (http_is_redirect(status)) {
         return finish_redirected(http, exchange);
     }
     if (is_error && !(is_handshake(exchange) && is_no_proof(status)) &&
@@ -469,7 +325,7 @@ static int finish_note(McpHttpClient *http, McpHttpExchange *exchange)
 {
     bool is_opening = exchange->word == HTTP_WORD_INITIALIZED;
 
-    if (exchange->end == MCP_HTTP_END_DONE && is_redirect(exchange->status) &&
+    if (exchange->end == MCP_HTTP_END_DONE && http_is_redirect(exchange->status) &&
         exchange->location.n > 0 && exchange->n_hops < HTTP_MAX_HOPS) {
         return finish_redirected(http, exchange);
     }
@@ -507,7 +363,7 @@ static int finish_stream(McpHttpClient *http, McpHttpExchange *exchange)
                      exchange->body_kind == HTTP_BODY_EVENTS;
     int r;
 
-    if (exchange->end == MCP_HTTP_END_DONE && is_redirect(exchange->status) &&
+    if (exchange->end == MCP_HTTP_END_DONE && http_is_redirect(exchange->status) &&
         exchange->location.n > 0 && exchange->n_hops < HTTP_MAX_HOPS) {
         return finish_redirected(http, exchange);
     }

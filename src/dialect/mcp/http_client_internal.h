@@ -4,7 +4,8 @@
  *     http_client.c          the interface, what is to be said next, the life of an exchange
  *     http_client_send.c     messages of the session, and when they may go
  *     http_client_begin.c    the HTTP request of an exchange: its fields
- *     http_client_answer.c   heads, bodies and ends: what they mean
+ *     http_client_feed.c     heads, bodies and ends, as they come
+ *     http_client_answer.c   what they mean
  *     http_client_message.c  messages of the server, and errors in their place
  *     http_client_tools.c    schemas of tools that want headers
  *
@@ -177,6 +178,12 @@ struct McpHttpClient {
     char note[256];
     char failure[512];
 };
+
+/* A redirection that keeps method and body. */
+TW_INLINE bool http_is_redirect(unsigned status)
+{
+    return status == 307 || status == 308;
+}
 
 /* http_client.c */
 

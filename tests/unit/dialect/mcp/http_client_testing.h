@@ -184,11 +184,23 @@ static TW_UNUSED void rig_advance(Rig *rig, int64_t ms)
     rig_drain(rig);
 }
 
+/* All that was written down. */
+static TW_UNUSED const char *rig_text(Rig *rig)
+{
+    assert_int_equal(bytes_append_byte(&rig->log, '\0'), 0);
+    rig->log.n--;
+    return rig->log.data;
+}
+
+static TW_UNUSED const char *rig_find(Rig *rig, const char *words)
+{
+    return strstr(rig_text(rig), words);
+}
+
 /* What was written down since the last time. */
 static TW_UNUSED void rig_expect(Rig *rig, const char *expected)
 {
-    (void)bytes_append_byte(&rig->log, '\0');
-    assert_string_equal(rig->log.data, expected);
+    assert_string_equal(rig_text(rig), expected);
     bytes_clear(&rig->log);
 }
 
