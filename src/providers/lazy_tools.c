@@ -362,17 +362,19 @@ static void call_start(void *context, Call *call)
 {
     LazyTools *lazy = context;
     Span name = argument(lazy, call, SPAN("name"));
+    int r;
 
     if (!router_has_tool(lazy->router, name)) {
         lazy_unknown(lazy, call, name);
         return;
     }
-    arena_reset(&lazy->scratch, LIMIT_KEEP_BYTES);
     bytes_clear(&lazy->text);
-    lazy_answer(lazy, call,
-                bytes_append_span(&lazy->text, SPAN(MCP_CALL_TOOL " cannot be called in this way: "
-                                                                  "name another tool")),
-                true);
+    /* One that was not there when the call came, and is now: its server has just started. */
+    r = span_equals(name, SPAN(MCP_CALL_TOOL))
+            ? bytes_append_span(&lazy->text, SPAN(MCP_CALL_TOOL " calls other tools"))
+            : bytes_append_span(&lazy->text,
+                                SPAN("The tool was not there yet, and is now: call it again."));
+    lazy_answer(lazy, call, r, true);
 }
 
 /* ---- life ---- */

@@ -358,7 +358,9 @@ static bool router_must_wait(const Router *router, const Call *call)
 {
     switch (call->verb) {
     case CALL_TOOL:
-        return !map_find(&router->tables[ROUTER_TOOL].by_key, call->target, NULL);
+        /* Where some are hidden, those that are shown are about them. */
+        return !map_find(&router->tables[ROUTER_TOOL].by_key, call->target, NULL) ||
+               (router->shows != NULL && router->shows(router->shows_context, call->target));
     case CALL_PROMPT:
         return !map_find(&router->tables[ROUTER_PROMPT].by_key, call->target, NULL);
     case CALL_READ:

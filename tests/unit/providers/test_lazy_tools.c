@@ -221,10 +221,26 @@ static void a_call_that_names_no_tool_is_answered(void **state)
     assert_non_null(strstr(ask(&f, "call_tool", "{\"name\":\"zebra\"}"),
                            "There is no tool zebra. search_tools finds"));
     assert_true(f.asker.is_error);
-    assert_non_null(strstr(ask(&f, "call_tool", "{\"name\":\"call_tool\"}"), "another tool"));
+    assert_non_null(strstr(ask(&f, "call_tool", "{\"name\":\"call_tool\"}"), "calls other tools"));
     assert_true(f.asker.is_error);
     (void)ask(&f, "call_tool", "{\"name\":\"read_file\",\"arguments\":[]}");
     assert_true(f.asker.is_error);
+    fixture_deinit(&f);
+}
+
+/* Servers that are about to start: a search before they have would find nothing. */
+static void what_is_about_all_tools_waits_for_them(void **state)
+{
+    Fixture f;
+
+    (void)state;
+    assert_int_equal(fixture_init(&f), 0);
+    router_close_gate(f.router);
+    f.asker.text[0] = '\0';
+    assert_string_equal(ask(&f, "search_tools", "{\"query\":\"late\"}"), "");
+    assert_int_equal(add_tool(&f, "late_tool", ""), 0);
+    router_open_gate(f.router);
+    assert_non_null(strstr(f.asker.text, "late_tool"));
     fixture_deinit(&f);
 }
 
@@ -269,6 +285,7 @@ int main(void)
         cmocka_unit_test(search_names_tools_with_their_parameters),
         cmocka_unit_test(one_tool_is_described_in_full),
         cmocka_unit_test(a_call_that_names_no_tool_is_answered),
+        cmocka_unit_test(what_is_about_all_tools_waits_for_them),
         cmocka_unit_test(a_name_that_is_taken_is_said),
         cmocka_unit_test(memory_may_run_out_anywhere),
     };
