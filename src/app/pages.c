@@ -45,16 +45,89 @@ static const QueueFigures *pages_jobs(const Pages *pages, QueueFigures *storage)
     return pages->add_jobs != NULL && pages->add_jobs(pages->context, storage) ? storage : NULL;
 }
 
+static const Upstreams *pages_upstreams(const Pages *pages)
+{
+    return pages->upstreams == NULL ? NULL : *pages->upstreams;
+}
+
+/* A label's value. */
+static int pages_append_label(Bytes *out, const char *text)
+{
+    int r = 0;
+
+    for (const char *p = text; r == 0 && *p != '\0'; p++) {
+        if (*p == '"' || *p == '\\') {
+            r = bytes_append_byte(out, '\\');
+        }
+        r = r != 0 ? r : bytes_append_byte(out, *p);
+    }
+    return r;
+}
+
+typedef enum ServerFigure {
+    SERVER_UP,
+    SERVER_OPEN,
+    SERVER_STARTS,
+    SERVER_FAILURES,
+    SERVER_N_FIGURES
+} ServerFigure;
+
+static uint64_t pages_server_figure(const UpstreamStatus *status, ServerFigure figure)
+{
+    switch (figure) {
+    case SERVER_UP:
+        return status->state == UPSTREAM_READY || status->state == UPSTREAM_IDLE;
+    case SERVER_OPEN:
+        return status->n_open;
+    case SERVER_STARTS:
+        return status->n_starts;
+    default:
+        return status->n_failures;
+    }
+}
+
+static int pages_write_servers(const Upstreams *upstreams, Bytes *out)
+{
+    static const char *const names[SERVER_N_FIGURES][3] = {
+        [SERVER_UP] = {"toolwire_server_up", "gauge", "1 if the MCP server behind it is not down."},
+        [SERVER_OPEN] = {"toolwire_server_calls_open", "gauge", "Calls that it has."},
+        [SERVER_STARTS] = {"toolwire_server_starts_total", "counter", "How often it was started."},
+        [SERVER_FAILURES] = {"toolwire_server_failures_total", "counter",
+                             "How often its session failed."}};
+    int r = 0;
+
+    for (ServerFigure figure = 0; r == 0 && figure < SERVER_N_FIGURES; figure++) {
+        r = bytes_append_format(out, "# HELP %s %s\n# TYPE %s %s\n", names[figure][0],
+                                names[figure][2], names[figure][0], names[figure][1]);
+        for (size_t i = 0; r == 0 && i < upstreams_count(upstreams); i++) {
+            UpstreamStatus status = upstreams_status(upstreams, i);
+
+            r = bytes_append_format(out, "%s{server=\"", names[figure][0]);
+            r = r != 0 ? r : pages_append_label(out, status.name);
+            r = r != 0
+                    ? r
+                    : bytes_append_format(out, "\"} %llu\n",
+                                          (unsigned long long)pages_server_figure(&status, figure));
+        }
+    }
+    return r;
+}
+
 static int pages_write_metrics(void *context, Bytes *out)
 {
     Pages *pages = context;
     HttpDoorFigures storage;
     QueueFigures jobs;
+    int r;
 
     /* What is only made when it is needed is there all the same. */
     router_fill(pages->router);
-    return watch_write_metrics(pages->watch, pages->router, pages_figures(pages, &storage),
-                               pages_jobs(pages, &jobs), out);
+    r = watch_write_metrics(pages->watch, pages->router, pages_figures(pages, &storage),
+                            pages_jobs(pages, &jobs), out);
+    if (r == 0 && upstreams_count(pages_upstreams(pages)) > 0) {
+        r = pages_write_servers(pages_upstreams(pages), out);
+    }
+    return r;
 }
 
 /* 204: there is no picture. */
@@ -219,6 +292,43 @@ static void status_providers(Html *html, const Router *router)
     html_table_end(html);
 }
 
+static void status_servers(Html *html, const Upstreams *upstreams)
+{
+    static const char *const names[] = {"MCP server", "Tools",   "Resources", "Templates",
+                                        "Prompts",    "Renamed", "Left out",  "Open",
+                                        "Starts",     NULL};
+
+    html_table(html, "MCP servers", names);
+    for (size_t i = 0; i < upstreams_count(upstreams); i++) {
+        UpstreamStatus status = upstreams_status(upstreams, i);
+
+        html_row(html, status.name);
+        html_raw(html, SPAN(" ("));
+        html_text(html, status.state_name);
+        html_raw(html, SPAN(")"));
+        for (size_t kind = 0; kind < ROUTER_N_KINDS; kind++) {
+            html_cell_count(html, status.n_entries[kind]);
+        }
+        html_cell_count(html, status.n_renamed);
+        html_cell_count(html, status.n_left_out);
+        html_cell_count(html, status.n_open);
+        html_cell_count(html, status.n_starts);
+        html_raw(html, SPAN("\n"));
+    }
+    html_table_end(html);
+    for (size_t i = 0; i < upstreams_count(upstreams); i++) {
+        UpstreamStatus status = upstreams_status(upstreams, i);
+
+        if (status.why[0] != '\0') {
+            html_raw(html, SPAN("<p>"));
+            html_text(html, status.name);
+            html_raw(html, SPAN(": "));
+            html_text(html, status.why);
+            html_raw(html, SPAN("</p>\n"));
+        }
+    }
+}
+
 /* Adds what was counted in b to a. */
 static void series_add(WatchSeries *a, const WatchSeries *b)
 {
@@ -342,6 +452,9 @@ static int pages_write_status(void *context, Bytes *out)
     html_raw(&html, SPAN(PAGES_HEAD));
     status_about(&html, pages);
     status_providers(&html, pages->router);
+    if (upstreams_count(pages_upstreams(pages)) > 0) {
+        status_servers(&html, pages_upstreams(pages));
+    }
     status_calls(&html, pages->watch, "Calls by provider", "Provider", series_provider);
     status_calls(&html, pages->watch, "Calls by dialect", "Dialect", series_dialect);
     if (jobs != NULL) {

@@ -11,6 +11,7 @@
 
 #include "app/http_door.h"
 #include "app/watch.h"
+#include "providers/upstream.h"
 #include "queue/queue.h"
 
 #include <stdbool.h>
@@ -35,6 +36,7 @@ typedef struct Pages {
     void *context; /* of add_figures and add_jobs */
     const PagesPlace *places;
     size_t n_places;
+    Upstreams *const *upstreams; /* where they are, if there are any; may be NULL */
 } Pages;
 
 /* For HttpDoorConfig.pages. */

@@ -363,7 +363,8 @@ static int up_start_watching(Up *up)
                         .add_figures = up_add_figures,
                         .add_jobs = up_add_jobs,
                         .context = up,
-                        .places = up->places};
+                        .places = up->places,
+                        .upstreams = &up->sources.upstreams};
     return err_pass(up_keep_record(up, &up->config));
 }
 

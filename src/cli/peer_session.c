@@ -546,12 +546,45 @@ static int list_check_page(JsonValue page, Span key, Span name, Diag *reterr_dia
     return peer_content_check_list(page, key, name, JSON_STRING, reterr_diag);
 }
 
+/* A gateway says beside its list which of the servers behind it are not as they should be
+ * (providers/upstream_publish.c): without a word they would seem to have nothing. */
+static void list_tell_servers(const PeerSession *session, JsonValue page)
+{
+    JsonValue meta;
+    JsonValue servers;
+
+    if (session->list.n > 1 || !json_get(page, SPAN("_meta"), &meta) ||
+        !json_get(meta, SPAN("toolwire/servers"), &servers)) {
+        return;
+    }
+    for (JsonIter it = json_iter(servers); json_iter_next(&it);) {
+        static const char *const members[] = {"name", "state", "why"};
+
+        fprintf(stderr, "toolwire: server");
+        for (size_t i = 0; i < TW_ARRAY_SIZE(members); i++) {
+            JsonValue member;
+            Arena arena;
+            Span text;
+
+            arena_init(&arena, LIMIT_KEEP_BYTES);
+            if (json_get(it.value, span_from_str(members[i]), &member) &&
+                json_string(member, &arena, &text) == 0) {
+                fprintf(stderr, i == 2 ? ": " : " ");
+                table_print_safe(stderr, text, false);
+            }
+            arena_deinit(&arena);
+        }
+        fprintf(stderr, "\n");
+    }
+}
+
 /* Adds the entries of a page to the list. 0, -ENOMEM, BYTES_E_FULL. */
 static int list_take_page(PeerSession *session, JsonValue page, Span key)
 {
     JsonValue entries;
     int r = 0;
 
+    list_tell_servers(session, page);
     (void)json_get(page, key, &entries);
     for (JsonIter it = json_iter(entries); r == 0 && json_iter_next(&it);) {
         r = session->list.n > 1 ? bytes_append_byte(&session->list, ',') : 0;

@@ -259,8 +259,7 @@ Upstreams *upstreams_free(Upstreams *upstreams)
         UpstreamLeaving *leaving = upstreams->leaving;
 
         upstreams->leaving = leaving->next;
-        (void)mcp_peer_free(leaving->peer);
-        (void)mem_free(leaving);
+        (void)upstream_leaving_free(leaving);
     }
     while (upstreams->unused != NULL) {
         UpstreamCall *held = upstreams->unused;

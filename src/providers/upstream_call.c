@@ -29,7 +29,6 @@ static UpstreamCall *call_take_unused(Upstreams *upstreams)
         bytes_init(&held->owner, LIMIT_KEEP_BYTES);
         bytes_init(&held->kept, 2 * LIMIT_MCP_RESPONSE_BYTES);
         bytes_init(&held->kept_data, LIMIT_MCP_RESPONSE_BYTES);
-        bytes_init(&held->task, LIMIT_KEEP_BYTES);
     }
     return held;
 }
@@ -39,7 +38,6 @@ void upstream_call_discard(UpstreamCall *held)
     bytes_deinit(&held->owner);
     bytes_deinit(&held->kept);
     bytes_deinit(&held->kept_data);
-    bytes_deinit(&held->task);
     (void)mem_free(held);
 }
 
@@ -52,11 +50,9 @@ static void call_put_unused(Upstreams *upstreams, UpstreamCall *held)
     bytes_clear_keep(&held->owner, 0);
     bytes_clear_keep(&held->kept, 0);
     bytes_clear_keep(&held->kept_data, 0);
-    bytes_clear_keep(&held->task, 0);
     *held = (UpstreamCall){.owner = held->owner,
                            .kept = held->kept,
                            .kept_data = held->kept_data,
-                           .task = held->task,
                            .next = upstreams->unused};
     upstreams->unused = held;
     upstreams->n_unused++;

@@ -30,6 +30,7 @@
 #include "base/span.h"
 #include "call/call.h"
 #include "io/loop.h"
+#include "peer/auth.h"
 #include "peer/mcp_peer.h"
 #include "providers/upstream.h"
 #include "router/router.h"
@@ -47,9 +48,8 @@ typedef struct UpstreamLeaving UpstreamLeaving;
 
 /* One element of a server's list, in the list's arena. */
 typedef struct UpstreamRecord {
-    Span key;  /* name, URI or URI template, decoded */
-    Span json; /* the description as it came */
-    bool is_task_only;
+    Span key;                 /* name, URI or URI template, decoded */
+    Span json;                /* the description as it came */
     bool is_bad;              /* the router does not take it */
     const UpstreamTool *tool; /* what the settings say of it; may be NULL */
     Span name;                /* ours; empty: it is left out. In the naming arena */
@@ -88,7 +88,6 @@ struct UpstreamItem {
     Span json; /* as it came */
     Span head; /* what a call of it begins with: {"name":"…" */
     int64_t timeout_ms;
-    bool is_task_only;
 };
 
 /* A question that has no answer yet. */
@@ -119,7 +118,6 @@ struct UpstreamCall {
     bool is_dead;    /* taken back: only the session has yet to say so */
     bool is_sent;    /* the server may have seen it */
     bool is_lost;    /* the session ended it; why comes next */
-    bool is_task_only;
     unsigned can;
     const CallAsker *asker;
     UpstreamCall *next; /* of the server's, oldest first */
@@ -135,10 +133,6 @@ struct UpstreamCall {
     Bytes kept;
     Bytes kept_data;
     int kept_code;
-
-    Bytes task; /* id of the server's task that it waits for; empty: none */
-    McpRequestId task_request;
-    int64_t poll_ms; /* when to ask again; INT64_MAX: not */
 };
 
 /* What the server said that it has. */
@@ -148,7 +142,6 @@ typedef struct UpstreamOffer {
     bool subscribes;
     bool completes;
     bool logs;
-    bool lists_tasks; /* 2025-11-25: tools may be called as tasks */
 } UpstreamOffer;
 
 struct Upstream {
@@ -196,6 +189,7 @@ struct Upstream {
 struct UpstreamLeaving {
     Upstreams *owner;
     McpPeer *peer;
+    PeerAuth *auth; /* of a server over HTTP; or NULL */
     UpstreamLeaving *next;
     UpstreamLeaving *prev;
 };
@@ -241,6 +235,7 @@ TW_PRINTF(2, 3) void upstream_fail(Upstream *server, const char *format, ...);
 /* Its session ends politely; calls have been ended before. */
 void upstream_leave(Upstream *server);
 void upstream_set_timer(Upstream *server);
+UpstreamLeaving *upstream_leaving_free(UpstreamLeaving *leaving); /* may be NULL */
 const char *upstream_state_name(UpstreamState state);
 
 /* upstream_list.c */

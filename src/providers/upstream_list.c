@@ -76,16 +76,6 @@ static bool list_is_wanted(const UpstreamSpec *spec, RouterKind kind, Span name)
                                    !list_matches_any(spec->deny, name));
 }
 
-static bool list_is_task_only(JsonValue description)
-{
-    JsonValue execution;
-    JsonValue support;
-
-    return json_get(description, SPAN("execution"), &execution) &&
-           json_get(execution, SPAN("taskSupport"), &support) &&
-           json_string_equals(support, SPAN("required"));
-}
-
 /* 0, -ENOMEM. What has no name is nothing. */
 static int list_take_record(Upstream *server, RouterKind kind, JsonValue description)
 {
@@ -122,7 +112,6 @@ static int list_take_record(Upstream *server, RouterKind kind, JsonValue descrip
     }
     if (kind == ROUTER_TOOL) {
         record.tool = list_find_tool(&server->spec, record.key);
-        record.is_task_only = list_is_task_only(description);
     }
     list->next[list->n_next++] = record;
     return 0;

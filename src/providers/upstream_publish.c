@@ -160,8 +160,7 @@ static UpstreamItem *item_new(Upstream *server, RouterKind kind, const UpstreamR
     if (item != NULL) {
         *item = (UpstreamItem){.server = server,
                                .kind = kind,
-                               .timeout_ms = record->tool != NULL ? record->tool->timeout_ms : 0,
-                               .is_task_only = record->is_task_only};
+                               .timeout_ms = record->tool != NULL ? record->tool->timeout_ms : 0};
         item->key = item_put(&at, record->key);
         item->name = item_put(&at, record->name);
         item->json = item_put(&at, record->json);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "providers/exec_env.h"
 
 /* A server that npx or uvx has to fetch first takes a while. */
@@ -132,8 +133,17 @@ static void leaving_done(void *context)
     UpstreamLeaving *leaving = context;
 
     leaving_unlink(leaving);
-    (void)mcp_peer_free(leaving->peer);
-    (void)mem_free(leaving);
+    (void)upstream_leaving_free(leaving);
+}
+
+UpstreamLeaving *upstream_leaving_free(UpstreamLeaving *leaving)
+{
+    if (leaving == NULL) {
+        return NULL;
+    }
+    leaving->peer = mcp_peer_free(leaving->peer);
+    leaving->auth = peer_auth_free(leaving->auth);
+    return mem_free(leaving);
 }
 
 void upstream_leave(Upstream *server)
@@ -150,7 +160,9 @@ void upstream_leave(Upstream *server)
         return;
     }
     server->leaving = NULL;
-    *leaving = (UpstreamLeaving){.owner = owner, .peer = peer, .next = owner->leaving};
+    leaving->owner = owner;
+    leaving->peer = peer;
+    leaving->next = owner->leaving;
     if (leaving->next != NULL) {
         leaving->next->prev = leaving;
     }
@@ -189,9 +201,12 @@ static void server_down(Upstream *server)
     bool was_there = server->peer != NULL;
 
     server_append_command(server);
-    logsink_write(owner->config.log, LOGSINK_LEVEL_WARN, "upstream", "%s is down: %.*s",
-                  server->spec.name, (int)server->why.n, server->why.data);
     server->n_in_row++;
+    /* The 1st, 2nd, 4th, 8th… in a row: one that is tried for days must not fill the log. */
+    logsink_write(
+        owner->config.log,
+        (server->n_in_row & (server->n_in_row - 1)) == 0 ? LOGSINK_LEVEL_WARN : LOGSINK_LEVEL_DEBUG,
+        "upstream", "%s is down: %.*s", server->spec.name, (int)server->why.n, server->why.data);
     server->n_failures++;
     server_set_retry(server);
     if (was_there) {
@@ -240,7 +255,7 @@ static bool offer_has(JsonValue capabilities, Span name, Span flag, bool *ret_fl
     return true;
 }
 
-static UpstreamOffer server_read_offer(JsonValue hello, bool is_modern)
+static UpstreamOffer server_read_offer(JsonValue hello)
 {
     Span change = SPAN("listChanged");
     UpstreamOffer offer = {.completes = false};
@@ -264,7 +279,6 @@ static UpstreamOffer server_read_offer(JsonValue hello, bool is_modern)
     (void)offer_has(capabilities, SPAN("resources"), SPAN("subscribe"), &offer.subscribes);
     offer.completes = offer_has(capabilities, SPAN("completions"), SPAN_NULL, NULL);
     offer.logs = offer_has(capabilities, SPAN("logging"), SPAN_NULL, NULL);
-    offer.lists_tasks = !is_modern && offer_has(capabilities, SPAN("tasks"), SPAN_NULL, NULL);
     return offer;
 }
 
@@ -272,7 +286,7 @@ static void server_ready(Upstream *server, const McpClientEvent *event)
 {
     server->state = UPSTREAM_READY;
     server->is_modern = event->revision >= MCP_FIRST_MODERN;
-    server->offer = server_read_offer(event->value, server->is_modern);
+    server->offer = server_read_offer(event->value);
     server->used_ms = io_loop_now_ms(server->owner->config.loop);
     bytes_clear(&server->why);
     logsink_write(server->owner->config.log, LOGSINK_LEVEL_INFO, "upstream", "%s is there (%.*s)",
@@ -294,7 +308,7 @@ static void server_take_event(Upstream *server, const McpClientEvent *event)
         server_ready(server, event);
         break;
     case MCP_CLIENT_RENEWED:
-        server->offer = server_read_offer(event->value, server->is_modern);
+        server->offer = server_read_offer(event->value);
         server->log_level = CALL_LOG_NONE;
         upstream_subscribe_all(server);
         upstream_list_all(server);
@@ -405,6 +419,28 @@ static int server_make_fields(const Upstream *server, McpPeerConfig *peer, Arena
     return 0;
 }
 
+/* What a person has logged in with before (`toolwire auth login`); nobody is asked from here. */
+static int server_make_auth(Upstream *server, McpPeerConfig *peer, Diag *reterr_diag)
+{
+    int r;
+
+    for (size_t i = 0; i < server->spec.n_headers; i++) {
+        if (text_equals_nocase(span_from_str(server->spec.headers[i].name),
+                               SPAN("authorization"))) {
+            return 0;
+        }
+    }
+    server->leaving->auth = peer_auth_free(server->leaving->auth);
+    r = peer_auth_new(&server->leaving->auth,
+                      &(PeerAuthConfig){.loop = server->owner->config.loop,
+                                        .server = server->spec.url,
+                                        .settings = &server->spec.auth,
+                                        .log = server->owner->config.log},
+                      reterr_diag);
+    peer->auth = server->leaving->auth;
+    return r == PEER_AUTH_E_INVALID ? MCP_PEER_E_CANNOT_START : err_pass(r);
+}
+
 static int server_begin(Upstream *server, Diag *reterr_diag)
 {
     const UpstreamsConfig *config = &server->owner->config;
@@ -429,6 +465,7 @@ static int server_begin(Upstream *server, Diag *reterr_diag)
     if (server->spec.url != NULL) {
         peer.url = server->spec.url;
         r = server_make_fields(server, &peer, &arena);
+        r = r != 0 ? r : server_make_auth(server, &peer, reterr_diag);
     } else {
         r = server_make_argv(server, &peer.argv, &arena);
         r = r != 0 ? r : server_make_environment(server, &peer.environment, &arena);
@@ -512,7 +549,7 @@ Upstream *upstream_free(Upstream *server)
     upstream_withdraw(server);
     upstream_calls_lose(server, SPAN("it is not part of the settings any more, or the hub ends"));
     upstream_leave(server);
-    server->leaving = mem_free(server->leaving);
+    server->leaving = upstream_leaving_free(server->leaving);
     server->timer = io_timer_free(server->timer);
     upstream_lists_deinit(server);
     map_deinit(&server->subscribed);

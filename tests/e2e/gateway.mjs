@@ -1,0 +1,320 @@
+// MCP servers behind `toolwire serve` and `toolwire up`: both eras on either side, servers that misbehave, reload, and
+// what is left when a server or the hub is killed.
+//
+//   gateway.mjs TOOLWIRE
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const toolwire = resolve(process.argv[2]);
+const fixture = join(dirname(fileURLToPath(import.meta.url)), 'gateway_server.mjs');
+const work = mkdtempSync(join(tmpdir(), 'tw-gateway-'));
+const VERSION = '2026-07-28';
+const META = 'io.modelcontextprotocol/';
+const children = [];
+process.on('exit', () => {
+    children.forEach((child) => child.exitCode ?? child.kill('SIGKILL'));
+    rmSync(work, { recursive: true, force: true });
+});
+
+const server = (kind, name = '', more = {}) => ({ command: process.execPath, args: [fixture, kind, name], ...more });
+let nFiles = 0;
+const settings = (servers, path = join(work, `settings${++nFiles}.json`), more = {}) => {
+    writeFileSync(path, JSON.stringify({ mcpServers: servers, ...more }));
+    return path;
+};
+
+// A client on the stdio of a program.
+class Client {
+    constructor(args, can = {}) {
+        this.can = can;
+        this.n = 0;
+        this.waiting = new Map();
+        this.told = [];
+        this.watchers = [];
+        this.errors = '';
+        this.child = spawn(toolwire, args, { cwd: work, env: { ...process.env, HOME: work, XDG_STATE_HOME: work, XDG_RUNTIME_DIR: work } });
+        children.push(this.child);
+        this.ended = new Promise((done) => this.child.on('exit', (code, signal) => done(signal ?? code)));
+        this.child.stderr.on('data', (data) => { this.errors += data; });
+        createInterface({ input: this.child.stdout }).on('line', (line) => this.take(line));
+    }
+
+    take(line) {
+        if (!line.startsWith('{"jsonrpc"')) { // what a hub says when it serves
+            this.told.push({ method: 'hub', line });
+            this.watchers.forEach((watcher) => watcher());
+            return;
+        }
+        const message = JSON.parse(line);
+        if (message.method !== undefined) {
+            this.told.push(message);
+            if (message.id !== undefined) {
+                this.send({ id: message.id, ...this.answer(message) });
+            }
+            this.watchers.forEach((watcher) => watcher());
+            return;
+        }
+        this.waiting.get(message.id)?.({ line, ...message });
+        this.waiting.delete(message.id);
+    }
+
+    answer({ method, params }) {
+        if (method === 'elicitation/create') {
+            return { result: { action: 'accept', content: { name: params.message.replace(/\W/g, '') } } };
+        }
+        return { result: { role: 'assistant', model: 'm', content: { type: 'text', text: `max ${params.maxTokens}` } } };
+    }
+
+    send(message) {
+        this.child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+    }
+
+    start(method, params) {
+        const id = ++this.n;
+        const answer = new Promise((done) => this.waiting.set(id, done));
+        this.send({ id, method, params });
+        return Object.assign(answer, { id });
+    }
+
+    async legacy() {
+        const hello = await this.start('initialize', { protocolVersion: '2025-11-25', capabilities: this.can, clientInfo: { name: 't', version: '1' } });
+        this.send({ method: 'notifications/initialized' });
+        return hello.result;
+    }
+
+    modern(method, params = {}, more = {}) {
+        return this.start(method, { ...params, _meta: { [`${META}protocolVersion`]: VERSION, [`${META}clientCapabilities`]: this.can, ...more } });
+    }
+
+    call(name, args, more) {
+        return this.start('tools/call', { name, arguments: args, ...more });
+    }
+
+    async names(method = 'tools/list', key = 'tools', by = 'name') {
+        return (await this.start(method, {})).result[key].map((entry) => entry[by]);
+    }
+
+    // Waits until something was told that fits.
+    until(fits) {
+        return new Promise((done) => {
+            const look = () => this.told.some(fits) && done(this.told.find(fits));
+            this.watchers.push(look);
+            look();
+        });
+    }
+
+    async end() {
+        this.child.stdin.end();
+        return this.ended;
+    }
+}
+
+const serve = (config, can, more = []) => new Client(['serve', '--config', config, '--alone', '--no-toolkit', ...more], can);
+const textOf = (message) => message.result.content[0].text;
+const asking = { elicitation: { form: {} }, sampling: {} };
+
+// The processes that run the fixture for this test.
+const fixtures = () => readdirSync('/proc').filter((pid) => {
+    try {
+        const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+        return /^\d+$/.test(pid) && line.includes(fixture) && readFileSync(`/proc/${pid}/environ`, 'utf8').includes(work) &&
+            !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+    } catch {
+        return false;
+    }
+});
+const gone = async () => {
+    for (let i = 0; i < 600 && fixtures().length > 0; i++) {
+        await new Promise((done) => setTimeout(done, 50));
+    }
+    return fixtures();
+};
+
+const tests = {
+    async 'what a server has is here, byte for byte'() {
+        for (const kind of ['legacy', 'modern']) {
+            const client = serve(settings({ s: server(kind) }), asking);
+            await client.legacy();
+            assert.deepEqual((await client.names()).slice(0, 3), ['exact', 'mirror', 'ask']);
+            assert.equal((await client.names()).length, 11); // three pages
+            const { line } = await client.call('exact', {});
+            assert.ok(line.includes('"content":[{"type":"text","text":"t","odd":9007199254740993}],"structuredContent":{"n":9007199254740993,"f":1.0}'), line);
+            assert.ok(line.includes('"zebra":[1.0,{"b":1,"a":2}],"alpha":null') && line.includes('"x/y":1.50'), line);
+            const seen = JSON.parse(textOf(await client.call('mirror', { a: 1 }, { _meta: { progressToken: 't', traceparent: '00-ab' } })));
+            assert.deepEqual([seen.arguments, seen.meta.traceparent], [{ a: 1 }, '00-ab']);
+            const refused = await client.call('refuse', {});
+            assert.deepEqual(refused.error, { code: -31999, message: 'not today', data: { why: 1 } });
+            assert.deepEqual(await client.names('resources/list', 'resources', 'uri'), ['res://one']);
+            assert.equal((await client.start('resources/read', { uri: 'res://all/7' })).result.contents[0].text, 'content of res://all/7');
+            const prompt = await client.start('prompts/get', { name: 'hello', arguments: { who: 'you' } });
+            assert.equal(prompt.result.messages[0].content.text, 'Hello you');
+            const completion = await client.start('completion/complete', { ref: { type: 'ref/prompt', name: 'hello' }, argument: { name: 'who', value: 'a' } });
+            assert.deepEqual(completion.result.completion.values, ['a!']);
+            assert.equal(await client.end(), 0);
+        }
+    },
+
+    async 'progress, logs, cancel, changes and updates pass'() {
+        const client = serve(settings({ s: server('legacy') }));
+        await client.legacy();
+        await client.names();
+        assert.equal(textOf(await client.call('count', {}, { _meta: { progressToken: 'p' } })), 'counted');
+        assert.deepEqual(client.told.filter((m) => m.method === 'notifications/progress').map((m) => m.params.progress), [1, 2, 3]);
+        assert.equal(client.told.filter((m) => m.method === 'notifications/message').length, 3);
+        client.told.length = 0;
+        await client.call('grow', {});
+        await client.until((m) => m.method === 'notifications/tools/list_changed');
+        assert.ok((await client.names()).includes('grown'));
+        await client.start('resources/subscribe', { uri: 'res://one' });
+        await client.call('touch', {});
+        await client.until((m) => m.method === 'notifications/resources/updated' && m.params.uri === 'res://one');
+        client.told.length = 0;
+        const { id } = client.call('hang', {});
+        client.send({ method: 'notifications/cancelled', params: { requestId: id } });
+        await client.until((m) => m.method === 'notifications/tools/list_changed');
+        assert.ok((await client.names()).includes('was_cancelled'));
+        await client.end();
+    },
+
+    async 'a question reaches the one who called, in every pair of eras'() {
+        for (const kind of ['legacy', 'modern']) {
+            const own = kind === 'modern' ? ' mine' : '';
+            const client = serve(settings({ s: server(kind) }), asking);
+            await client.legacy();
+            assert.equal(textOf(await client.call('ask', {})), `Name1${own}`);
+            assert.equal(textOf(await client.call('two', {})), `Name1 Name2${own}`);
+            // The same client as a modern one: each question is a round of its own from a legacy server.
+            let { result } = await client.modern('tools/call', { name: 'two', arguments: {} });
+            for (let rounds = 0; result.resultType === 'input_required'; rounds++) {
+                assert.ok(rounds < 2);
+                const inputResponses = {};
+                for (const [key, { params }] of Object.entries(result.inputRequests)) {
+                    inputResponses[key] = { action: 'accept', content: { name: params.message } };
+                }
+                ({ result } = await client.modern('tools/call', { name: 'two', arguments: {}, inputResponses, requestState: result.requestState }));
+            }
+            assert.equal(result.content[0].text, `Name 1? Name 2?${own}`);
+            await client.end();
+        }
+        const client = serve(settings({ s: server('legacy') }), asking);
+        await client.legacy();
+        assert.equal(textOf(await client.call('sample', {})), 'sampled max 7');
+        await client.end();
+        const mute = serve(settings({ s: server('legacy') }), {});
+        await mute.legacy();
+        assert.match(textOf(await mute.call('ask', {})), /^refused: .*cannot be asked/);
+        await mute.end();
+    },
+
+    async 'an answer counts once, and a state that was changed for nothing'() {
+        const client = serve(settings({ s: server('legacy') }), asking);
+        const first = await client.modern('tools/call', { name: 'ask', arguments: {} });
+        const [key] = Object.keys(first.result.inputRequests);
+        const again = { name: 'ask', arguments: {}, inputResponses: { [key]: { action: 'accept', content: { name: 'N' } } },
+                        requestState: first.result.requestState };
+        const forged = await client.modern('tools/call', { ...again, requestState: `${again.requestState.slice(0, -2)}AA` });
+        assert.ok(forged.error !== undefined);
+        assert.equal(textOf(await client.modern('tools/call', again)), 'N');
+        assert.match(textOf(await client.modern('tools/call', again)), /not open any more/);
+        await client.end();
+    },
+
+    async 'names are plain where they are clear'() {
+        const client = serve(settings({ one: server('legacy'), two: server('modern', '', { deny: ['d*'], tools: { exact: { description: 'Mine.' } } }),
+                                        three: server('legacy', 'x_', { prefix: 'q', allow: ['*exact', '*ask'] }), off: server('legacy', 'off_', { disabled: true }) }));
+        await client.legacy();
+        const list = (await client.start('tools/list', {})).result.tools;
+        const names = list.map((tool) => tool.name);
+        assert.ok(names.includes('one__exact') && names.includes('two__exact') && names.includes('die'), names);
+        assert.deepEqual(names.slice(-2), ['q__x_exact', 'q__x_ask']);
+        assert.ok(!names.some((name) => name.startsWith('off_')));
+        assert.equal(list.find((tool) => tool.name === 'two__exact').description, 'Mine.');
+        assert.equal(textOf(await client.call('two__mirror', { a: 1 })).includes('"a":1'), true);
+        await client.end();
+    },
+
+    async 'a server that misbehaves costs nobody else'() {
+        const client = serve(settings({ good: server('legacy', 'good_'), dead: server('dead', 'dead_'), stall: server('stall', 'stall_'),
+                                        garbage: server('garbage', 'garbage_'), noisy: server('noisy', 'noisy_'), circle: server('circle', 'circle_'),
+                                        missing: { command: join(work, 'nothing') } }));
+        await client.legacy();
+        const { tools, _meta } = (await client.start('tools/list', {})).result;
+        const names = tools.map((tool) => tool.name);
+        for (const name of ['good_exact', 'noisy_exact', 'circle_exact']) {
+            assert.ok(names.includes(name), `${name} in ${names}`);
+        }
+        const states = Object.fromEntries(_meta['toolwire/servers'].map(({ name, state, why }) => [name, `${state} ${why}`]));
+        assert.match(states.dead, /^down .*exit status 3.*no licence for this machine/s);
+        assert.match(states.missing, /^down cannot start/);
+        assert.match(states.stall, /^starting/);
+        assert.equal(textOf(await client.call('noisy_mirror', {})).includes('meta'), true);
+        assert.match(client.errors, /circle.*cursor came again/);
+        const lost = await client.call('good_die', {});
+        assert.ok(lost.result.isError);
+        assert.match(textOf(lost), /may have run.*exit status 7.*it hurts/s);
+        assert.equal(textOf(await client.call('good_mirror', { b: 2 })).includes('"b":2'), true);
+        await client.end();
+        assert.deepEqual(await gone(), []);
+    },
+
+    async 'nothing is left of a server that does not want to end'() {
+        const client = serve(settings({ s: server('stubborn') }));
+        await client.legacy();
+        await client.names();
+        assert.equal(fixtures().length, 1);
+        await client.end();
+        assert.deepEqual(await gone(), []);
+    },
+
+    async 'nothing is left when the hub is killed'() {
+        const client = serve(settings({ a: server('stubborn', 'a_'), b: server('legacy', 'b_') }));
+        await client.legacy();
+        await client.names();
+        assert.equal(fixtures().length, 2);
+        client.child.kill('SIGKILL');
+        await client.ended;
+        assert.deepEqual(await gone(), []);
+    },
+
+    async 'a reload touches only what has changed'() {
+        const path = settings({ stay: server('legacy', 'stay_'), leave: server('legacy', 'leave_') }, undefined, { http: 'off', queue: 'off' });
+        const hub = new Client(['up', '--config', path, '--state', join(work, 'state'), '--no-toolkit']);
+        await hub.until((m) => m.method === 'hub');
+        const front = new Client(['serve', '--config', path, '--state', join(work, 'state')]);
+        await front.legacy();
+        let names = await front.names();
+        assert.ok(names.includes('stay_exact') && names.includes('leave_exact'), String(names));
+        const before = fixtures();
+        const kept = before.find((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('stay_'));
+        front.told.length = 0;
+        settings({ stay: server('legacy', 'stay_'), come: server('modern', 'come_') }, path, { http: 'off', queue: 'off' });
+        for (;;) {
+            await front.until((m) => m.method === 'notifications/tools/list_changed');
+            front.told.length = 0;
+            names = await front.names();
+            if (names.includes('come_exact')) {
+                break;
+            }
+        }
+        assert.ok(names.includes('stay_exact') && !names.includes('leave_exact'), String(names));
+        assert.ok(fixtures().includes(kept));
+        assert.equal(textOf(await front.call('come_mirror', { c: 3 })).includes('"c":3'), true);
+        await front.end();
+        hub.child.kill('SIGTERM');
+        assert.equal(await hub.ended, 0);
+        assert.deepEqual(await gone(), []);
+    },
+};
+
+for (const [name, test] of Object.entries(tests)) {
+    if (process.argv[3] === undefined || name.includes(process.argv[3])) {
+        await test();
+        console.log(`ok: ${name}`);
+    }
+}
+process.exit(0);
