@@ -250,7 +250,8 @@ static char *side_tool(const HttpSide *side, const char *session, const char *to
 
 char *http_side_echo(const HttpSide *side, const char *session, const char *text, size_t *ret_n)
 {
-    return side_tool(side, session, "echo", "\"message\":\"", text, "\"", ret_n);
+    return side_tool(side, session, side->tool == NULL ? "echo" : side->tool, "\"message\":\"",
+                     text, "\"", ret_n);
 }
 
 char *http_side_call(const HttpSide *side, const char *session, const char *tool, size_t *ret_n)

@@ -22,6 +22,7 @@ typedef struct HttpSide {
     size_t n_answer;
     unsigned port;
     bool is_floor;
+    const char *tool; /* that echoes; NULL: the one for diagnostics */
 } HttpSide;
 
 /* `toolwire up` with the tools for diagnostics; extra: more flags, or NULL. */
