@@ -47,7 +47,7 @@ static void parse_options(const Driver *driver, Options *o, int argc, char **arg
                    .n_rounds = 9,
                    .round_ms = 100,
                    .n_calls = driver->n_calls,
-                   .spin = true};
+                   .spin = !driver->no_spin};
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
 

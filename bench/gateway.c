@@ -239,6 +239,7 @@ int main(int argc, char **argv)
                                   .n_rows = TW_ARRAY_SIZE(rows),
                                   .depth = IN_FLIGHT,
                                   .n_calls = 200000,
+                                  .no_spin = true,
                                   .choose = choose_programs};
 
     return driver_run(&driver, argc, argv);

@@ -316,9 +316,27 @@ void peer_open(Peer *peer)
     (void)send_some(peer, initialized, strlen(initialized));
 }
 
+/* A server that has just begun may tell something by itself (its list has changed), which is no
+ * answer. n: what is in the buffer; returns the rest, up to a newline. */
+static size_t skip_notes(const Peer *peer, size_t n)
+{
+    static const char note[] = "{\"jsonrpc\":\"2.0\",\"method\":";
+
+    while (n >= sizeof(note) && memcmp(peer->buffer, note, sizeof(note) - 1) == 0) {
+        size_t n_line = (size_t)((char *)memchr(peer->buffer, '\n', n) - peer->buffer) + 1;
+
+        n -= n_line;
+        memmove(peer->buffer, peer->buffer + n_line, n);
+        while (memchr(peer->buffer, '\n', n) == NULL) {
+            n += receive_some(peer, peer->buffer + n, BUFFER_BYTES - n);
+        }
+    }
+    return n;
+}
+
 void peer_check(Peer *peer, const PeerTraffic *t)
 {
-    size_t n = exchange(peer, t->block, t->n_message);
+    size_t n = skip_notes(peer, exchange(peer, t->block, t->n_message));
     const char *id = t->block + strlen(HEAD);
     const char *text = id + ID_DIGITS + strlen(CALL);
     const char *text_end = memchr(text, '"', t->n_message);
