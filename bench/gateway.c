@@ -1,11 +1,12 @@
 /* bench_gateway: another MCP server behind ours, beside the least that any program between them has
  * to do, in one run. Options: driver.h.
  *
- * stdio: the floor (`relay`) copies bytes between the driver's pipes and a bare C server, without
- * looking at them; `toolwire` is `toolwire serve` with that same server in `mcpServers`, and
- * `toolwire-modern` with one that speaks 2026-07-28 only. HTTP: `toolwire up` before the server,
- * beside the sum of a bare HTTP responder (`http`, which gives the hub's own answer) and of the
- * server on two pipes (`hop`). Everything is on one core in round trips.
+ * stdio: the floor (`relay`) copies bytes between the driver's pipes and a bare C server on socket
+ * pairs, without looking at them; `toolwire` is `toolwire serve` with that same server in
+ * `mcpServers`, `toolwire-modern` with one that speaks 2026-07-28 only, and `relay-pipes` the floor
+ * with pipes in place of socket pairs. HTTP: `toolwire up` before the server, beside the sum of a
+ * bare HTTP responder (`http`, which gives the hub's own answer) and of the server on socket pairs
+ * (`hop`). In round trips everything is on one core.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -140,7 +141,8 @@ static void probe_stop(Probe *probe)
 static void measure_http(const Row *row, const RowSetup *setup, PeerEra era, Report *report)
 {
     static const char *const argv[] = {BENCH_GATEWAY_PEER, "server", NULL};
-    static const PeerProgram server = {.name = "hop", .argv = argv, .is_scan = true};
+    static const PeerProgram server = {
+        .name = "hop", .argv = argv, .is_scan = true, .on_sockets = true};
     double figures[3][ROW_MAX_ROUNDS];
     double ratios[ROW_MAX_ROUNDS];
     Probe hub = {.fd = -1};
@@ -213,6 +215,7 @@ static const Row rows[] = {
 static size_t choose_programs(const char *toolwire, const char *only, PeerProgram *programs)
 {
     static const char *relay[] = {BENCH_GATEWAY_PEER, "relay", BENCH_GATEWAY_PEER, "server", NULL};
+    static const char *pipes[] = {BENCH_GATEWAY_PEER, "pipes", BENCH_GATEWAY_PEER, "server", NULL};
     static const char *ours[] = {NULL,  "serve",    "--no-toolkit", "--rate",
                                  "off", "--config", configs[0],     NULL};
     static const char *modern[] = {NULL,  "serve",    "--no-toolkit", "--rate",
@@ -228,13 +231,16 @@ static size_t choose_programs(const char *toolwire, const char *only, PeerProgra
     if (driver_is_listed(only, "toolwire-modern")) {
         programs[n++] = (PeerProgram){.name = "toolwire-modern", .argv = modern};
     }
+    if (driver_is_listed(only, "relay-pipes")) {
+        programs[n++] = (PeerProgram){.name = "relay-pipes", .argv = pipes};
+    }
     return n;
 }
 
 int main(int argc, char **argv)
 {
     static const Driver driver = {.title = "gateway",
-                                  .peers = "relay (always), toolwire, toolwire-modern",
+                                  .peers = "relay (always), toolwire, toolwire-modern, relay-pipes",
                                   .rows = rows,
                                   .n_rows = TW_ARRAY_SIZE(rows),
                                   .depth = IN_FLIGHT,

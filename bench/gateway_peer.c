@@ -4,17 +4,19 @@
  *                                           something is known by its method, which is searched;
  *                                           nothing is validated. 2025-11-25
  *     bench_gateway_peer modern             the same for 2026-07-28
- *     bench_gateway_peer relay PROGRAM ARG… starts the program, and copies bytes between it and
- *                                           our own two pipes: what no gateway can beat. One
- *                                           process for each direction, so that neither waits for
- *                                           anything but its input
+ *     bench_gateway_peer relay PROGRAM ARG… starts the program on socket pairs, and copies bytes
+ *                                           between these and our own two pipes: what no gateway
+ *                                           can beat. One process for each direction, so that
+ *                                           neither waits for anything but its input
+ *     bench_gateway_peer pipes PROGRAM ARG… the same with pipes in place of socket pairs: quicker
+ *                                           for short messages, slower for long ones
  */
-#include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define READ_BYTES ((size_t)64 * 1024)
@@ -73,13 +75,19 @@ static pid_t child(void)
     return pid;
 }
 
-static int relay(char **argv)
+/* [0] is read. Socket pairs are what ours gives its children. */
+static int open_wire(int fds[2], bool is_pipe)
+{
+    return is_pipe ? pipe(fds) : socketpair(AF_UNIX, SOCK_STREAM, 0, fds);
+}
+
+static int relay(char **argv, bool on_pipes)
 {
     int to[2];
     int from[2];
     pid_t pid;
 
-    if (pipe(to) != 0 || pipe(from) != 0 || (pid = child()) < 0) {
+    if (open_wire(to, on_pipes) != 0 || open_wire(from, on_pipes) != 0 || (pid = child()) < 0) {
         perror("bench_gateway_peer");
         return 1;
     }
@@ -240,12 +248,14 @@ static int serve(bool is_modern)
 
 int main(int argc, char **argv)
 {
-    if (argc > 2 && strcmp(argv[1], "relay") == 0) {
-        return relay(argv + 2);
+    if (argc > 2 && (strcmp(argv[1], "relay") == 0 || strcmp(argv[1], "pipes") == 0)) {
+        return relay(argv + 2, argv[1][0] == 'p');
     }
     if (argc == 2 && (strcmp(argv[1], "server") == 0 || strcmp(argv[1], "modern") == 0)) {
         return serve(argv[1][0] == 'm');
     }
-    (void)fputs("usage: bench_gateway_peer server | modern | relay PROGRAM ARG…\n", stderr);
+    (void)fputs(
+        "usage: bench_gateway_peer server | modern | relay PROGRAM ARG… | pipes PROGRAM ARG…\n",
+        stderr);
     return 2;
 }

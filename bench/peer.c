@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -157,6 +158,13 @@ bool peer_program_succeeds(const char *const *argv)
            status == 0;
 }
 
+/* [0] is read, [1] written. */
+static int open_wire(int fds[2], bool is_socket)
+{
+    return is_socket ? socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds)
+                     : pipe2(fds, O_CLOEXEC);
+}
+
 /* The program with our ends of its pipes; close-on-exec, so that one peer does not hold another's
  * open. */
 static void spawn(Peer *peer, const PeerProgram *program, char *const *environment)
@@ -166,7 +174,7 @@ static void spawn(Peer *peer, const PeerProgram *program, char *const *environme
     int out[2];
     int r;
 
-    if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0 ||
+    if (open_wire(in, program->on_sockets) != 0 || open_wire(out, program->on_sockets) != 0 ||
         fcntl(in[1], F_SETFL, O_NONBLOCK) != 0) {
         die_errno("pipe");
     }

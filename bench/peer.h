@@ -25,6 +25,7 @@ typedef struct PeerProgram {
     bool is_echo;            /* answers any line with itself */
     bool is_scan;            /* answers calls, and knows no handshake */
     bool is_ours;            /* the goals are for it */
+    bool on_sockets;         /* its pipes are socket pairs */
     bool is_node; /* slow to start, and threads of its own: fewer rounds, and not pinned then */
 } PeerProgram;
 
