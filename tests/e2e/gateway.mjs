@@ -281,6 +281,26 @@ const tests = {
         assert.deepEqual(await gone(), []);
     },
 
+    async 'a question that may be of two clients is refused, and then they take turns'() {
+        const state = join(work, 'turns');
+        const path = settings({ s: server('legacy') }, undefined, { http: 'off', queue: 'off' });
+        const hub = new Client(['up', '--config', path, '--state', state, '--no-toolkit']);
+        await hub.until((m) => m.method === 'hub');
+        const [a, b] = [1, 2].map(() => new Client(['serve', '--config', path, '--state', state], asking));
+        await Promise.all([a.legacy(), b.legacy()]);
+        await Promise.all([a.names(), b.names()]);
+        const hang = a.call('hang', {}, { _meta: { progressToken: 'p' } });
+        assert.match(textOf(await a.call('mirror', {})), /meta/); // the server has both
+        assert.match(textOf(await b.call('ask', {})), /^refused: several clients/);
+        const turn = b.call('ask', {});
+        a.send({ method: 'notifications/cancelled', params: { requestId: hang.id } });
+        assert.equal(textOf(await turn), 'Name1');
+        assert.ok(!a.told.some((m) => m.method === 'elicitation/create'));
+        await Promise.all([a.end(), b.end()]);
+        hub.child.kill('SIGTERM');
+        assert.equal(await hub.ended, 0);
+    },
+
     async 'a reload touches only what has changed'() {
         const path = settings({ stay: server('legacy', 'stay_'), leave: server('legacy', 'leave_') }, undefined, { http: 'off', queue: 'off' });
         const hub = new Client(['up', '--config', path, '--state', join(work, 'state'), '--no-toolkit']);
