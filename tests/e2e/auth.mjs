@@ -316,6 +316,22 @@ await check('a server that wants nothing', {}, async (server, state) => {
     assert.match(result.stderr, /asks for no authorization/);
 });
 
+await check('a server behind ours at a Unix socket needs no token', {}, async (server, state) => {
+    const socket = path.join(state, 'x.sock');
+    const config = path.join(state, 'c.json');
+    const open = createServer(async (req, res) => {
+        let text = '';
+        for await (const chunk of req) text += chunk;
+        if (req.method === 'POST') server.answer(res, JSON.parse(text));
+        else res.writeHead(405).end();
+    }).listen(socket);
+    writeFileSync(config, JSON.stringify({ mcpServers: { u: { url: `http+unix:${socket}:/mcp` } } }));
+    const result = await run(state, ['tools', '--server', `${toolwire} serve --no-toolkit --config ${config}`]);
+    open.closeAllConnections();
+    open.close();
+    assert.match(result.stdout, /guarded/, result.stderr);
+});
+
 await check('a file that others can read is not used', {}, async (server, state, login) => {
     done(await login());
     chmodSync(path.join(state, 'credentials.json'), 0o644);
