@@ -29,7 +29,7 @@ typedef struct Driver {
     size_t depth;          /* requests in flight, if pipelined */
     unsigned long n_calls; /* of the memory row, unless --calls says otherwise */
     bool no_spin;          /* as --no-spin: where what is measured has sessions of its own, which
-                              the system weighs against ours as a whole, the idle process included */
+                              the system weighs against ours as a whole, idle processes too */
     /* Fills the programs to measure, the floor first, and returns how many. `only`: what --only
      * said, for driver_is_listed. */
     size_t (*choose)(const char *toolwire, const char *only, PeerProgram *programs);
