@@ -298,6 +298,7 @@ static int door_init_mcp(HttpDoor *door, HashSeed seed)
                                               .identity = config->identity,
                                               .offer = http_door_offer,
                                               .is_tool = http_door_is_tool,
+                                              .wants = http_door_wants,
                                               .context = door,
                                               .sealer = hub_sealer(config->hub),
                                               .seed = seed,

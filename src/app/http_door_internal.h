@@ -114,6 +114,7 @@ struct HttpDoor {
 extern const McpHttpOwner http_door_owner;
 McpOffer http_door_offer(void *context);
 bool http_door_is_tool(void *context, Span method);
+void http_door_wants(void *context, Span uri, bool is_wanted);
 
 /* http_door_wire.c: how answers are written, with what a web page must be told, and counted. */
 extern const McpHttpWire http_door_wire;

@@ -162,3 +162,10 @@ bool http_door_is_tool(void *context, Span method)
 
     return router_has_tool(door->router, method);
 }
+
+void http_door_wants(void *context, Span uri, bool is_wanted)
+{
+    const HttpDoor *door = context;
+
+    router_want(door->router, uri, is_wanted);
+}

@@ -132,6 +132,13 @@ static bool door_is_tool(void *context, Span method)
     return router_has_tool(door->router, method);
 }
 
+static void door_wants(void *context, Span uri, bool is_wanted)
+{
+    const McpDoor *door = context;
+
+    router_want(door->router, uri, is_wanted);
+}
+
 /* ---- the end ---- */
 
 static void door_cancel_calls(McpDoor *door)
@@ -511,6 +518,7 @@ static int door_init_session(McpDoor *door, const McpDoorConfig *config)
                                            .identity = config->identity,
                                            .offer = door_offer,
                                            .is_tool = door_is_tool,
+                                           .wants = door_wants,
                                            .context = door,
                                            .sink = &door->sink,
                                            .sealer = config->sealer,

@@ -78,6 +78,9 @@ static void upstreams_on_task(IoTask *task)
         if (upstreams->servers[i]->has_news) {
             upstream_take_news(upstreams->servers[i]);
         }
+        if (upstreams->servers[i]->must_subscribe) {
+            upstream_subscribe_changed(upstreams->servers[i]);
+        }
     }
     if (upstreams->is_gated && upstreams_are_settled(upstreams)) {
         upstreams_open_gate(upstreams);
@@ -197,6 +200,7 @@ static int upstreams_init(Upstreams *upstreams)
     }
     router_listen(config->router, &upstreams->listener);
     router_set_list_meta(config->router, upstreams_list_meta, upstreams);
+    router_set_wanted(config->router, upstreams_on_wanted, upstreams);
     upstreams->is_gated = true;
     router_close_gate(config->router);
     r = upstreams_reload(upstreams, config->specs, config->n_specs);
@@ -246,6 +250,7 @@ void upstreams_end(Upstreams *upstreams)
         upstreams_open_gate(upstreams);
         router_unlisten(upstreams->config.router, &upstreams->listener);
         router_set_list_meta(upstreams->config.router, NULL, NULL);
+        router_set_wanted(upstreams->config.router, NULL, NULL);
     }
 }
 

@@ -333,15 +333,14 @@ static void call_fail_send(Call *call, int r)
     }
 }
 
-/* The router's list of subscriptions is ours for a modern server. */
-static bool start_subscribe(Upstream *server, Call *call)
+/* Its server is there, or begins; that the resource is wanted is told by the one who asks. */
+static bool start_subscribe(Call *call)
 {
     CallResult done = CALL_RESULT_NULL;
 
     if (call->verb != CALL_SUBSCRIBE) {
         return false;
     }
-    upstream_subscribe(server, call->target);
     call_finish(call, &done);
     return true;
 }
@@ -361,7 +360,7 @@ static void upstream_start(void *context, Call *call)
         call_fail_down(server, call);
         return;
     }
-    if (start_subscribe(server, call)) {
+    if (start_subscribe(call)) {
         return;
     }
     held = call_take_unused(server->owner);

@@ -135,6 +135,13 @@ struct UpstreamCall {
     int kept_code;
 };
 
+/* A resource that somebody here wants to be told of, as the value of a map. */
+typedef enum UpstreamWish {
+    UPSTREAM_WISH_NEW = 1, /* the server does not know */
+    UPSTREAM_WISH_TOLD,
+    UPSTREAM_WISH_OLD, /* nobody wants it any more, and the server has yet to be told */
+} UpstreamWish;
+
 /* What the server said that it has. */
 typedef struct UpstreamOffer {
     bool kinds[ROUTER_N_KINDS];
@@ -180,7 +187,8 @@ struct Upstream {
     size_t n_unturned; /* calls that wait for their turn */
 
     CallLogLevel log_level; /* what a legacy server was told */
-    Map subscribed;         /* URIs */
+    Map subscribed;         /* URI → UpstreamWish */
+    bool must_subscribe;    /* some of them are not as the server knows them: by the task */
     McpRequestId listen;    /* modern: the subscription; 0: none */
     bool has_news;          /* questions to be told, or calls that were lost: by the task */
 };
@@ -288,8 +296,13 @@ UpstreamCall *upstream_sole_call(const Upstream *server, unsigned need, bool *re
 
 /* upstream_notes.c */
 void upstream_note(Upstream *server, const McpClientEvent *event);
-/* Subscribes anew to all that was subscribed to, and to changes. */
+/* Subscribes anew to all that is wanted, and to changes. */
 void upstream_subscribe_all(Upstream *server);
-void upstream_subscribe(Upstream *server, Span uri);
+/* Tells the server what has changed since; by the task. */
+void upstream_subscribe_changed(Upstream *server);
+/* A resource is wanted, or not any more (router_set_wanted). */
+void upstreams_on_wanted(void *context, Span uri, bool is_wanted);
+/* What is in the router has changed, and so may whose the wanted resources are. */
+void upstreams_want_anew(Upstreams *upstreams);
 /* Has the server log for the call. */
 void upstream_set_level(Upstream *server, CallLogLevel level);

@@ -18,7 +18,7 @@ static void subscribe_ask(Upstream *server, Span method, Span params, McpRequest
     (void)mcp_peer_request_with(server->peer, method, params, &options, ret);
 }
 
-static void subscribe_legacy(Upstream *server, Span uri)
+static void subscribe_legacy(Upstream *server, Span method, Span uri)
 {
     Bytes *params = &server->owner->params;
     McpRequestId id;
@@ -31,14 +31,26 @@ static void subscribe_legacy(Upstream *server, Span uri)
     json_write_string(&w, uri);
     json_write_end_object(&w);
     if (json_writer_finish(&w) == 0) {
-        subscribe_ask(server, SPAN("resources/subscribe"), bytes_span(params), &id);
+        subscribe_ask(server, method, bytes_span(params), &id);
     }
+}
+
+static void wish_set(Upstream *server, Span uri, UpstreamWish wish)
+{
+    (void)map_replace(&server->subscribed, uri, (void *)(uintptr_t)wish);
 }
 
 static bool listen_wants(const Upstream *server)
 {
     return server->offer.tells[ROUTER_TOOL] || server->offer.tells[ROUTER_PROMPT] ||
            server->offer.tells[ROUTER_RESOURCE] || server->subscribed.n > 0;
+}
+
+static void listen_end(Upstream *server, McpRequestId listen)
+{
+    if (listen != 0) {
+        mcp_peer_cancel(server->peer, listen, SPAN("another subscription has taken its place"));
+    }
 }
 
 /* One subscription for all; the one before it ends when it is there. */
@@ -51,7 +63,9 @@ static void listen_anew(Upstream *server)
     Span uri;
     void *value;
 
+    server->listen = 0;
     if (!listen_wants(server)) {
+        listen_end(server, before);
         return;
     }
     bytes_clear_keep(params, LIMIT_KEEP_BYTES);
@@ -81,39 +95,162 @@ static void listen_anew(Upstream *server)
     }
     json_write_end_object(&w);
     json_write_end_object(&w);
-    server->listen = 0;
     if (json_writer_finish(&w) == 0) {
         subscribe_ask(server, SPAN("subscriptions/listen"), bytes_span(params), &server->listen);
     }
-    if (before != 0) {
-        mcp_peer_cancel(server->peer, before, SPAN("another subscription has taken its place"));
-    }
+    listen_end(server, before);
 }
 
-void upstream_subscribe_all(Upstream *server)
+/* There is no session, or a new one, which knows of nothing. */
+static void wishes_renew(Upstream *server)
 {
     size_t cursor = 0;
     Span uri;
     void *value;
 
-    if (server->is_modern) {
-        listen_anew(server);
-        return;
-    }
     while (map_next(&server->subscribed, &cursor, &uri, &value)) {
-        subscribe_legacy(server, uri);
+        if ((UpstreamWish)(uintptr_t)value == UPSTREAM_WISH_OLD) {
+            (void)map_remove(&server->subscribed, uri);
+        } else {
+            wish_set(server, uri, UPSTREAM_WISH_NEW);
+        }
     }
 }
 
-void upstream_subscribe(Upstream *server, Span uri)
+void upstream_subscribe_changed(Upstream *server)
 {
-    if (map_add(&server->subscribed, uri, NULL) != 0 || server->state != UPSTREAM_READY) {
-        return; /* it is there already, or is told with the others when the server is ready */
+    bool has_changed = false;
+    size_t cursor = 0;
+    Span uri;
+    void *value;
+
+    server->must_subscribe = false;
+    if (server->state != UPSTREAM_READY) {
+        wishes_renew(server);
+        if (server->subscribed.n > 0) {
+            (void)upstream_wake(server); /* all are told when it is ready */
+        }
+        return;
     }
-    if (server->is_modern) {
+    while (map_next(&server->subscribed, &cursor, &uri, &value)) {
+        UpstreamWish wish = (UpstreamWish)(uintptr_t)value;
+
+        has_changed = has_changed || wish != UPSTREAM_WISH_TOLD;
+        if (wish != UPSTREAM_WISH_TOLD && !server->is_modern) {
+            subscribe_legacy(server,
+                             wish == UPSTREAM_WISH_NEW ? SPAN("resources/subscribe")
+                                                       : SPAN("resources/unsubscribe"),
+                             uri);
+        }
+        if (wish == UPSTREAM_WISH_OLD) {
+            (void)map_remove(&server->subscribed, uri);
+        } else {
+            wish_set(server, uri, UPSTREAM_WISH_TOLD);
+        }
+    }
+    if (has_changed && server->is_modern) {
         listen_anew(server);
+    }
+    server->used_ms = io_loop_now_ms(server->owner->config.loop);
+    upstream_set_timer(server);
+}
+
+void upstream_subscribe_all(Upstream *server)
+{
+    wishes_renew(server);
+    if (server->is_modern && server->subscribed.n == 0) {
+        listen_anew(server);
+    }
+    upstream_subscribe_changed(server);
+}
+
+/* ---- what is wanted ---- */
+
+static Upstream *wanted_server(const Upstreams *upstreams, Span uri)
+{
+    void *context;
+
+    if (router_subscriber(upstreams->config.router, uri, &context) != &upstream_provider) {
+        return NULL;
+    }
+    return ((UpstreamItem *)context)->server;
+}
+
+static void wish_changed(Upstream *server)
+{
+    server->must_subscribe = true;
+    upstreams_post(server->owner);
+}
+
+static void wish_add(Upstream *server, Span uri)
+{
+    void *value;
+
+    if (map_find(&server->subscribed, uri, &value)) {
+        if ((UpstreamWish)(uintptr_t)value == UPSTREAM_WISH_OLD) {
+            wish_set(server, uri, UPSTREAM_WISH_TOLD);
+        }
+        return;
+    }
+    if (map_add(&server->subscribed, uri, (void *)(uintptr_t)UPSTREAM_WISH_NEW) == 0) {
+        wish_changed(server);
     } else {
-        subscribe_legacy(server, uri);
+        logsink_write(server->owner->config.log, LOGSINK_LEVEL_WARN, "upstream",
+                      "%s: too many of its resources are subscribed to: updates of some will not "
+                      "come",
+                      server->spec.name);
+    }
+}
+
+static void wish_drop(Upstream *server, Span uri)
+{
+    void *value;
+
+    if (!map_find(&server->subscribed, uri, &value)) {
+        return;
+    }
+    if ((UpstreamWish)(uintptr_t)value == UPSTREAM_WISH_NEW) {
+        (void)map_remove(&server->subscribed, uri);
+    } else {
+        wish_set(server, uri, UPSTREAM_WISH_OLD);
+    }
+    wish_changed(server);
+}
+
+void upstreams_on_wanted(void *context, Span uri, bool is_wanted)
+{
+    Upstreams *upstreams = context;
+    Upstream *server = is_wanted ? wanted_server(upstreams, uri) : NULL;
+
+    if (server != NULL) {
+        wish_add(server, uri);
+    }
+    for (size_t i = 0; i < upstreams->n_servers && !is_wanted; i++) {
+        wish_drop(upstreams->servers[i], uri);
+    }
+}
+
+void upstreams_want_anew(Upstreams *upstreams)
+{
+    size_t cursor = 0;
+    void *value;
+    Span uri;
+
+    for (size_t i = 0; i < upstreams->n_servers; i++) {
+        Upstream *server = upstreams->servers[i];
+
+        for (cursor = 0; map_next(&server->subscribed, &cursor, &uri, &value);) {
+            if (wanted_server(upstreams, uri) != server) {
+                wish_drop(server, uri);
+            }
+        }
+    }
+    for (cursor = 0; router_next_wanted(upstreams->config.router, &cursor, &uri);) {
+        Upstream *server = wanted_server(upstreams, uri);
+
+        if (server != NULL) {
+            wish_add(server, uri);
+        }
     }
 }
 

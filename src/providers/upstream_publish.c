@@ -490,6 +490,7 @@ void upstreams_publish(Upstreams *upstreams)
     }
     router_batch_end(router);
     upstreams->is_publishing = false;
+    upstreams_want_anew(upstreams);
 }
 
 /* ---- what is said beside a list ---- */

@@ -39,6 +39,12 @@ const char *upstream_state_name(UpstreamState state)
 
 /* ---- the timer ---- */
 
+static bool server_is_unused(const Upstream *server)
+{
+    return server->spec.idle_ms > 0 && server->n_calls == 0 && server->subscribed.n == 0 &&
+           upstream_lists_are_read(server);
+}
+
 static int64_t server_due_ms(const Upstream *server)
 {
     int64_t due_ms = upstream_calls_deadline(server);
@@ -49,7 +55,7 @@ static int64_t server_due_ms(const Upstream *server)
     if (server->state == UPSTREAM_DOWN && server->retry_ms < due_ms) {
         due_ms = server->retry_ms;
     }
-    if (server->state == UPSTREAM_READY && server->spec.idle_ms > 0 && server->n_calls == 0) {
+    if (server->state == UPSTREAM_READY && server_is_unused(server)) {
         int64_t idle_ms = server->used_ms + server->spec.idle_ms;
 
         due_ms = idle_ms < due_ms ? idle_ms : due_ms;
@@ -86,8 +92,7 @@ static void server_refresh(Upstream *server, int64_t now_ms)
 
 static void server_stop_idle(Upstream *server, int64_t now_ms)
 {
-    if (server->spec.idle_ms > 0 && server->n_calls == 0 && server->subscribed.n == 0 &&
-        upstream_lists_are_read(server) && now_ms >= server->used_ms + server->spec.idle_ms) {
+    if (server_is_unused(server) && now_ms >= server->used_ms + server->spec.idle_ms) {
         logsink_write(server->owner->config.log, LOGSINK_LEVEL_INFO, "upstream",
                       "%s: stopped, since nobody uses it", server->spec.name);
         upstream_leave(server);

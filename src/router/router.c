@@ -50,6 +50,7 @@ int router_new(Router **ret, const RouterLimits *limits, HashSeed seed)
     for (size_t kind = 0; kind < ROUTER_N_KINDS; kind++) {
         map_init(&router->tables[kind].by_key, seed, LIMIT_ROUTER_ENTRIES);
     }
+    map_init(&router->wanted, seed, LIMIT_ROUTER_ENTRIES);
     bytes_init(&router->words, ROUTER_WORDS_BYTES);
     /* Bounded by the size of a description. */
     arena_init(&router->scratch, SIZE_MAX);
@@ -78,6 +79,7 @@ Router *router_free(Router *router)
         table->descriptions = mem_free(table->descriptions);
         map_deinit(&table->by_key);
     }
+    map_deinit(&router->wanted);
     router->shown.entries = mem_free(router->shown.entries);
     router->shown.descriptions = mem_free(router->shown.descriptions);
     router_faults_deinit(&router->faults);

@@ -180,6 +180,21 @@ bool router_has_tool(const Router *router, Span name);
 /* Tells every listener that a resource's content changed. */
 void router_resource_updated(Router *router, Span uri);
 
+/* Somebody wants to be told of that resource, or does not any more; counted. Beyond
+ * LIMIT_ROUTER_ENTRIES URIs, or without memory, it is not known that they are wanted. */
+void router_want(Router *router, Span uri, bool is_wanted);
+
+/* fn is told of the first who wants a resource, and when the last one has gone: for providers that
+ * must subscribe somewhere to hear of updates. It does not come back to these functions but
+ * router_next_wanted. NULL: nobody, as at the start. Borrows context. */
+void router_set_wanted(Router *router, void (*fn)(void *context, Span uri, bool is_wanted),
+                       void *context);
+bool router_next_wanted(const Router *router, size_t *cursor, Span *ret_uri);
+
+/* Who answers for that URI, by a resource or a template, and its context, if he answers
+ * CALL_SUBSCRIBE (RouterSpec.subscribes). NULL: nobody does. */
+const CallProvider *router_subscriber(const Router *router, Span uri, void **ret_context);
+
 /* Tells every listener that somebody who runs tools of the list has come, or gone (is_there). */
 void router_there_changed(Router *router);
 

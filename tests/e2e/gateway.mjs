@@ -141,7 +141,7 @@ const tests = {
             const client = serve(settings({ s: server(kind) }), asking);
             await client.legacy();
             assert.deepEqual((await client.names()).slice(0, 3), ['exact', 'mirror', 'ask']);
-            assert.equal((await client.names()).length, 11); // three pages
+            assert.equal((await client.names()).length, 12); // three pages
             const { line } = await client.call('exact', {});
             assert.ok(line.includes('"content":[{"type":"text","text":"t","odd":9007199254740993}],"structuredContent":{"n":9007199254740993,"f":1.0}'), line);
             assert.ok(line.includes('"zebra":[1.0,{"b":1,"a":2}],"alpha":null') && line.includes('"x/y":1.50'), line);
@@ -179,6 +179,42 @@ const tests = {
         await client.until((m) => m.method === 'notifications/tools/list_changed');
         assert.ok((await client.names()).includes('was_cancelled'));
         await client.end();
+    },
+
+    async 'updates reach whoever listens, and what nobody wants is taken back'() {
+        for (const kind of ['legacy', 'modern']) {
+            const client = serve(settings({ s: server(kind) }));
+            await client.legacy();
+            await client.names();
+            // What the server has been asked to tell, once it is that.
+            const held = async (want) => {
+                while (textOf(await client.call('held', {})) !== want) { /* it is on its way */ }
+            };
+            const listen = (...uris) => client.modern('subscriptions/listen', { notifications: { resourceSubscriptions: uris } });
+            const drop = (requestId) => client.send({ method: 'notifications/cancelled', params: { requestId } });
+            const first = listen('res://one').id;
+            await held('res://one');
+            const second = listen('res://one', 'res://all/7', 'res://nobody/has/it').id;
+            await client.start('resources/subscribe', { uri: 'res://all/8' });
+            await held('res://all/7 res://all/8 res://one');
+            client.told.length = 0;
+            await client.call('touch', {});
+            for (const [uri, id] of [['res://one', first], ['res://one', second], ['res://all/7', second], ['res://all/8', undefined]]) {
+                await client.until((m) => m.method === 'notifications/resources/updated' && m.params.uri === uri &&
+                    m.params._meta?.[`${META}subscriptionId`] === id);
+            }
+            assert.equal(client.told.length, 4);
+            drop(second);
+            await held('res://all/8 res://one');
+            await client.start('resources/unsubscribe', { uri: 'res://all/8' });
+            await held('res://one');
+            // A server that has ended is told again.
+            await client.call('die', {});
+            await held('res://one');
+            drop(first);
+            await held('');
+            await client.end();
+        }
     },
 
     async 'a question reaches the one who called, in every pair of eras'() {

@@ -30,7 +30,7 @@ const line = (text) => process.stdout.write(`${text}\n`);
 const send = (message) => line(JSON.stringify({ jsonrpc: '2.0', ...message }));
 const tool = (id, more) => ({ name: name + id, description: `The tool ${id}.`, inputSchema: { type: 'object' }, ...more });
 const tools = [tool('exact'), tool('mirror'), tool('ask'), tool('sample'), tool('hang'), tool('count'), tool('die'), tool('refuse'),
-               tool('grow'), tool('touch'), tool('two')];
+               tool('grow'), tool('touch'), tool('two'), tool('held')];
 const text = (s) => ({ content: [{ type: 'text', text: s }] });
 const form = (message) => ({ mode: 'form', message, requestedSchema: { type: 'object', properties: { name: { type: 'string' } } } });
 
@@ -42,6 +42,7 @@ const request = (method, params) => new Promise((resolve) => {
     send({ id: `s${nextId}`, method, params });
 });
 let listening;
+let held = new Set(); // URIs that are subscribed to
 const tell = (method, params = {}) => {
     if (modern && listening !== undefined) {
         params = { ...params, _meta: { [`${META}subscriptionId`]: listening } };
@@ -109,8 +110,10 @@ async function call(params, id) {
         tell('notifications/tools/list_changed');
         return text('grown');
     case 'touch':
-        tell('notifications/resources/updated', { uri: `res://${name}one` });
+        held.forEach((uri) => tell('notifications/resources/updated', { uri }));
         return text('touched');
+    case 'held':
+        return text([...held].sort().join(' '));
     default:
         return text(`no such tool ${params.name}`);
     }
@@ -147,6 +150,11 @@ async function answer(method, params, id) {
     case 'resources/read':
         return { contents: [{ uri: params.uri, text: `content of ${params.uri}` }] };
     case 'resources/subscribe':
+        held.add(params.uri);
+        return {};
+    case 'resources/unsubscribe':
+        held.delete(params.uri);
+        return {};
     case 'logging/setLevel':
         return {};
     case 'prompts/list':
@@ -157,6 +165,7 @@ async function answer(method, params, id) {
         return { completion: { values: [`${params.argument.value}!`], total: 1, hasMore: false } };
     case 'subscriptions/listen':
         listening = id;
+        held = new Set(params.notifications.resourceSubscriptions);
         send({ method: 'notifications/subscriptions/acknowledged', params: { notifications: params.notifications,
             _meta: { [`${META}subscriptionId`]: id } } });
         return undefined;

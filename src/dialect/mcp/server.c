@@ -78,6 +78,7 @@ McpServer *mcp_server_free(McpServer *server)
     if (server == NULL) {
         return NULL;
     }
+    mcp_unsubscribe_all(server);
     mcp_requests_deinit(&server->requests);
     while (!mcp_link_is_alone(&server->batches)) {
         (void)mcp_batch_free(MCP_LINK_OWNER(server->batches.next, McpBatch, link));
@@ -391,9 +392,7 @@ void mcp_server_shutdown(McpServer *server)
 void mcp_server_close(McpServer *server)
 {
     server->state = MCP_STATE_CLOSED;
-    while (!mcp_link_is_alone(&server->listens)) {
-        mcp_listen_forget(MCP_LINK_OWNER(server->listens.next, McpRequest, link));
-    }
+    mcp_unsubscribe_all(server);
 }
 
 Call *mcp_server_first_call(McpServer *server)

@@ -105,7 +105,10 @@ typedef struct McpServerConfig {
     McpOffer (*offer)(void *context);
     bool (*is_tool)(void *context,
                     Span method); /* accepts a tool's name as a method; may be NULL */
-    void *context;                /* for both */
+    /* Somebody wants to be told of that resource, or does not any more; as often as it is wanted.
+     * Must not come back here. May be NULL. */
+    void (*wants)(void *context, Span uri, bool is_wanted);
+    void *context; /* for the three */
     const McpSink *sink;
     const McpSealer *sealer;
     HashSeed seed;

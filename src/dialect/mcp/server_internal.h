@@ -293,3 +293,7 @@ void mcp_tell_changes(McpServer *server);
 
 /* The URI may be added to the legacy subscriptions. 0, -ENOMEM, MAP_E_FULL. */
 int mcp_subscribe(McpServer *server, Span uri);
+void mcp_unsubscribe(McpServer *server, Span uri);
+
+/* Nobody here is told of anything any more. */
+void mcp_unsubscribe_all(McpServer *server);

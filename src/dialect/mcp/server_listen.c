@@ -24,6 +24,20 @@ static bool is_offered(const McpOffer *offer, McpListKind kind)
     return offer->lists_change && offered[kind];
 }
 
+static void tell_wanted(const McpServer *server, Span uri, bool is_wanted)
+{
+    if (server->config.wants != NULL) {
+        server->config.wants(server->config.context, uri, is_wanted);
+    }
+}
+
+static void tell_listen_wanted(const McpRequest *listen, bool is_wanted)
+{
+    for (size_t i = 0; i < listen->n_uris; i++) {
+        tell_wanted(listen->server, listen->uris[i], is_wanted);
+    }
+}
+
 int mcp_subscribe(McpServer *server, Span uri)
 {
     int r;
@@ -35,8 +49,34 @@ int mcp_subscribe(McpServer *server, Span uri)
         return MAP_E_FULL;
     }
     r = map_add(&server->subscribed, uri, NULL);
-    server->n_subscribed_bytes += r == 0 ? uri.n : 0;
+    if (r == 0) {
+        server->n_subscribed_bytes += uri.n;
+        tell_wanted(server, uri, true);
+    }
     return r;
+}
+
+void mcp_unsubscribe(McpServer *server, Span uri)
+{
+    if (map_find(&server->subscribed, uri, NULL)) {
+        server->n_subscribed_bytes -= uri.n;
+        tell_wanted(server, uri, false);
+        (void)map_remove(&server->subscribed, uri);
+    }
+}
+
+void mcp_unsubscribe_all(McpServer *server)
+{
+    size_t cursor = 0;
+    void *value;
+    Span uri;
+
+    while (map_next(&server->subscribed, &cursor, &uri, &value)) {
+        mcp_unsubscribe(server, uri);
+    }
+    while (!mcp_link_is_alone(&server->listens)) {
+        mcp_listen_forget(MCP_LINK_OWNER(server->listens.next, McpRequest, link));
+    }
 }
 
 /* An array of URIs, or of ids, checked; node NULL if there is none. False if the request was
@@ -177,6 +217,7 @@ static void open_listen(McpServer *server, const McpInbound *in, const bool list
     if (named->uris.node != NULL || named->tasks.node != NULL) {
         r = keep_names(listen, named, server->from.owner);
         server->n_listen_uris += listen->n_uris + listen->n_tasks;
+        tell_listen_wanted(listen, true);
     }
     if (r == 0) {
         r = acknowledge(server, listen);
@@ -226,6 +267,7 @@ void mcp_listen_forget(McpRequest *listen)
 {
     McpServer *server = listen->server;
 
+    tell_listen_wanted(listen, false);
     server->n_listens--;
     server->n_listen_uris -= listen->n_uris + listen->n_tasks;
     mcp_request_end(listen);

@@ -167,10 +167,7 @@ void mcp_serve_unsubscribe(McpServer *server, const McpInbound *in)
     Span uri;
 
     if (mcp_check_string(server, in, in->known.uri, "params.uri", true, &uri)) {
-        if (map_find(&server->subscribed, uri, NULL)) {
-            server->n_subscribed_bytes -= uri.n;
-            (void)map_remove(&server->subscribed, uri);
-        }
+        mcp_unsubscribe(server, uri);
         answer_empty(server, in);
     }
 }
