@@ -37,11 +37,11 @@ run: all
 example: all
 	examples/tools/run.sh build/release/toolwire
 
-## conformance: the official MCP conformance suites against our server, with exact counts
+## conformance: the official MCP conformance suites against our server and client, with exact counts
 conformance:
 	scripts/setup build test
-	$(call build,dev) --target conformance_server
-	scripts/run-conformance build/dev/tests/conformance/conformance_server
+	$(call build,dev) --target conformance_server conformance_client
+	scripts/run-conformance build/dev/tests/conformance/conformance_server build/dev/tests/conformance/conformance_client
 
 ## bench: the benchmarks, one after another, beside other libraries
 bench:
