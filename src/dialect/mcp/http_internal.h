@@ -63,6 +63,9 @@ void mcp_http_store_deinit(McpHttpStore *store);
 /* Copies data; the oldest make room. 0, -ENOMEM, MCP_HTTP_STORE_E_FULL. */
 int mcp_http_store_add(McpHttpStore *store, uint64_t stream, uint64_t n, Span data);
 
+/* Forgets the events of the stream that say just this. */
+void mcp_http_store_forget(McpHttpStore *store, uint64_t stream, Span data);
+
 /* The first event of the stream behind the n-th that is still there; steps on if *at is one that
  * was found before (event NULL: from the beginning). False if there is none. */
 bool mcp_http_store_next(const McpHttpStore *store, uint64_t stream, uint64_t n, McpHttpStored *at);

@@ -294,6 +294,13 @@ void mcp_http_session_end(McpHttpSession *session, Span why)
     (void)mcp_http_seat_free(seat);
 }
 
+/* Once is enough for whoever comes back: it has no params, and the last one says it all. A client
+ * that never listens would else have its store filled by a server whose list changes often. */
+static bool is_said_by_the_last(Span message)
+{
+    return span_ends_with(message, SPAN("/list_changed\"}"));
+}
+
 void mcp_http_session_tell(McpHttpSession *session, Span message)
 {
     McpHttpStream *get = session->get;
@@ -308,6 +315,9 @@ void mcp_http_session_tell(McpHttpSession *session, Span message)
         return;
     }
     n = ++session->n_get_events;
+    if (is_said_by_the_last(message)) {
+        mcp_http_store_forget(&session->store, 0, message);
+    }
     /* What cannot be kept is lost to those who are not here: it is not worth the session. */
     (void)mcp_http_store_add(&session->store, 0, n, message);
     if (get == NULL) {

@@ -76,6 +76,26 @@ int mcp_http_store_add(McpHttpStore *store, uint64_t stream, uint64_t n, Span da
     return 0;
 }
 
+void mcp_http_store_forget(McpHttpStore *store, uint64_t stream, Span data)
+{
+    McpHttpEvent *kept = NULL;
+    McpHttpEvent *event = store->first;
+
+    while (event != NULL) {
+        McpHttpEvent *next = event->next;
+
+        if (event->stream == stream && span_equals(span_make(event->data, event->n_data), data)) {
+            *(kept == NULL ? &store->first : &kept->next) = next;
+            store->n_bytes -= event_cost(event->n_data);
+            (void)mem_free(event);
+        } else {
+            kept = event;
+        }
+        event = next;
+    }
+    store->last = kept;
+}
+
 bool mcp_http_store_next(const McpHttpStore *store, uint64_t stream, uint64_t n, McpHttpStored *at)
 {
     const McpHttpEvent *event = at->event == NULL ? store->first : at->event->next;

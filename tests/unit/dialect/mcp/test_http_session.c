@@ -375,6 +375,25 @@ static void messages_wait_for_a_get_stream(void **state)
     assert_string_equal(http_rig_text(y), "");
 }
 
+/* A list that changes often does not fill the store of a client that never listens. */
+static void a_change_that_waits_is_told_once(void **state)
+{
+    HttpRig *rig = *state;
+    const char *text;
+    char id[64];
+
+    http_rig_initialize(rig, "2025-06-18", id);
+    mcp_http_list_changed(rig->http, MCP_LIST_PROMPTS);
+    for (int i = 0; i < 10; i++) {
+        mcp_http_list_changed(rig->http, MCP_LIST_TOOLS);
+    }
+    text = http_rig_text(get(rig, id, NULL));
+    assert_int_equal(count(text, "event: message\n"), 2);
+    assert_contains(text, "prompts/list_changed");
+    assert_contains(text, "id: 0-11\ndata: {\"jsonrpc\":\"2.0\",\"method\":"
+                          "\"notifications/tools/list_changed\"}\n\n");
+}
+
 static void streams_of_2025_11_25_begin_with_a_priming_event(void **state)
 {
     HttpRig *rig = *state;
@@ -783,6 +802,7 @@ int main(void)
         TEST(what_concerns_no_request_goes_to_the_get_stream),
         TEST(a_get_stream_ends_with_what_it_was_asked_with),
         TEST(messages_wait_for_a_get_stream),
+        TEST(a_change_that_waits_is_told_once),
         TEST(streams_of_2025_11_25_begin_with_a_priming_event),
         TEST(disconnecting_cancels_nothing_and_the_rest_can_be_fetched),
         TEST(who_comes_back_takes_over_from_a_dead_connection),

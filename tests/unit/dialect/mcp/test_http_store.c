@@ -72,6 +72,42 @@ static void the_oldest_make_room(void **state)
     mcp_http_store_deinit(&store);
 }
 
+static void what_is_forgotten_leaves_the_others(void **state)
+{
+    McpHttpStored at = {.event = NULL};
+    McpHttpStore store;
+    size_t n_bytes;
+
+    (void)state;
+    mcp_http_store_init(&store, 1000);
+    assert_int_equal(mcp_http_store_add(&store, 0, 1, SPAN("x")), 0);
+    assert_int_equal(mcp_http_store_add(&store, 1, 1, SPAN("x")), 0);
+    assert_int_equal(mcp_http_store_add(&store, 0, 2, SPAN("y")), 0);
+    n_bytes = store.n_bytes;
+    assert_int_equal(mcp_http_store_add(&store, 0, 3, SPAN("x")), 0);
+    mcp_http_store_forget(&store, 0, SPAN("x"));
+    assert_true(store.n_bytes < n_bytes);
+    assert_true(mcp_http_store_next(&store, 0, 0, &at));
+    assert_int_equal(at.n, 2);
+    assert_false(mcp_http_store_next(&store, 0, 0, &at));
+    at.event = NULL;
+    assert_true(mcp_http_store_next(&store, 1, 0, &at));
+    /* What comes next is found behind what is left, or alone. */
+    assert_int_equal(mcp_http_store_add(&store, 0, 4, SPAN("z")), 0);
+    at.event = NULL;
+    assert_true(mcp_http_store_next(&store, 0, 2, &at));
+    assert_int_equal(at.n, 4);
+    mcp_http_store_forget(&store, 0, SPAN("z"));
+    mcp_http_store_forget(&store, 0, SPAN("y"));
+    mcp_http_store_forget(&store, 1, SPAN("x"));
+    assert_int_equal(store.n_bytes, 0);
+    assert_int_equal(mcp_http_store_add(&store, 0, 5, SPAN("z")), 0);
+    at.event = NULL;
+    assert_true(mcp_http_store_next(&store, 0, 0, &at));
+    assert_ptr_equal(store.first, store.last);
+    mcp_http_store_deinit(&store);
+}
+
 static void an_event_that_is_too_large_displaces_nothing(void **state)
 {
     size_t room = overhead() + 10;
@@ -156,6 +192,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_of_a_stream_are_found_in_order_behind_a_number),
         cmocka_unit_test(the_oldest_make_room),
+        cmocka_unit_test(what_is_forgotten_leaves_the_others),
         cmocka_unit_test(an_event_that_is_too_large_displaces_nothing),
         cmocka_unit_test(ids_are_written_and_read),
         cmocka_unit_test(want_of_memory_is_said),
