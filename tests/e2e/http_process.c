@@ -26,7 +26,17 @@
 
 /* ---- the process ---- */
 
-static void read_port(HttpProcess *hub, int fd)
+static void take_socket(HttpProcess *hub, const char *line)
+{
+    static const char name[] = "\"socket\":\"";
+    const char *at = strstr(line, name);
+
+    assert_non_null(at);
+    at += sizeof(name) - 1;
+    (void)snprintf(hub->socket, sizeof(hub->socket), "%.*s", (int)strcspn(at, "\""), at);
+}
+
+static void read_place(HttpProcess *hub, int fd)
 {
     char *line = calloc(1, FIRST_LINE_BYTES);
     const char *at;
@@ -43,18 +53,31 @@ static void read_port(HttpProcess *hub, int fd)
     assert_non_null(at);
     hub->port = (unsigned)strtoul(at + strlen(HOST ":"), NULL, 10);
     assert_int_not_equal(hub->port, 0);
+    take_socket(hub, line);
     free(line);
 }
 
 void http_process_start(HttpProcess *hub, const char *program, const char *live_bytes)
 {
+    static const char *const none[] = {NULL};
+
+    http_process_start_with(hub, program, live_bytes, none);
+}
+
+void http_process_start_with(HttpProcess *hub, const char *program, const char *live_bytes,
+                             const char *const *more)
+{
     static const char *const places[] = {"HOME", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_STATE_HOME",
                                          "XDG_CONFIG_HOME"};
-    static const char *const arguments[] = {
-        "up", "--http", HOST ":0", "--json", "--diagnostics", "--no-toolkit", NULL};
+    const char *arguments[6 + HTTP_MORE_ARGUMENTS + 1] = {
+        "up", "--http", HOST ":0", "--json", "--diagnostics", "--no-toolkit"};
     int live_fd = -1;
     int fds[2];
 
+    for (size_t i = 0; more[i] != NULL; i++) {
+        assert_true(i < HTTP_MORE_ARGUMENTS);
+        arguments[6 + i] = more[i];
+    }
     (void)signal(SIGPIPE, SIG_IGN);
     *hub = (HttpProcess){.pid = 0};
     (void)snprintf(hub->folder, sizeof(hub->folder), "/tmp/tw-http-XXXXXX");
@@ -71,7 +94,7 @@ void http_process_start(HttpProcess *hub, const char *program, const char *live_
         process_live_end(live_fd);
     }
     (void)close(fds[1]);
-    read_port(hub, fds[0]);
+    read_place(hub, fds[0]);
     (void)close(fds[0]);
 }
 

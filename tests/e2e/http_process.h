@@ -15,12 +15,18 @@ typedef struct HttpProcess {
     pid_t pid;
     unsigned port;
     char folder[64];
+    char socket[128];              /* where fronts reach it */
     const atomic_long *live_bytes; /* NULL: not counted */
 } HttpProcess;
 
 /* `program up` with the tools for diagnostics at a free port, everything that it keeps in a folder
  * of its own. live_bytes: as in process_state.h, or NULL. */
 void http_process_start(HttpProcess *hub, const char *program, const char *live_bytes);
+
+/* The same with these arguments behind (NULL-terminated, HTTP_MORE_ARGUMENTS at most). */
+#define HTTP_MORE_ARGUMENTS 8
+void http_process_start_with(HttpProcess *hub, const char *program, const char *live_bytes,
+                             const char *const *more);
 
 /* SIGTERM; returns its exit status, or -signal. */
 int http_process_terminate(HttpProcess *hub);
