@@ -27,8 +27,9 @@ void asker_init_pair(Asker *asker, const char *dialect, int in_fd, int out_fd)
 {
     if (in_fd == out_fd) {
         asker_init_peer(asker, dialect, in_fd);
+        asker->call.is_lasting = true;
         return;
     }
-    *asker = (Asker){.call = {.dialect = dialect}, .who = "stdio"};
+    *asker = (Asker){.call = {.dialect = dialect, .is_lasting = true}, .who = "stdio"};
     asker->call.who = asker->who;
 }

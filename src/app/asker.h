@@ -15,5 +15,6 @@ typedef struct Asker {
 /* dialect: a literal. The process at the other end of fd, by its numbers; empty if nobody knows. */
 void asker_init_peer(Asker *asker, const char *dialect, int fd);
 
-/* The same of descriptors that are a pair: one socket, or "stdio". */
+/* The same of descriptors that are a pair: one socket, or "stdio". Its end is to be told
+ * (CallAsker.is_lasting). */
 void asker_init_pair(Asker *asker, const char *dialect, int in_fd, int out_fd);

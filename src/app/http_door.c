@@ -299,6 +299,7 @@ static int door_init_mcp(HttpDoor *door, HashSeed seed)
                                               .offer = http_door_offer,
                                               .is_tool = http_door_is_tool,
                                               .wants = http_door_wants,
+                                              .forsakes = http_door_forsakes,
                                               .context = door,
                                               .sealer = hub_sealer(config->hub),
                                               .seed = seed,

@@ -115,6 +115,7 @@ extern const McpHttpOwner http_door_owner;
 McpOffer http_door_offer(void *context);
 bool http_door_is_tool(void *context, Span method);
 void http_door_wants(void *context, Span uri, bool is_wanted);
+void http_door_forsakes(void *context, Span state);
 
 /* http_door_wire.c: how answers are written, with what a web page must be told, and counted. */
 extern const McpHttpWire http_door_wire;

@@ -169,3 +169,10 @@ void http_door_wants(void *context, Span uri, bool is_wanted)
 
     router_want(door->router, uri, is_wanted);
 }
+
+void http_door_forsakes(void *context, Span state)
+{
+    const HttpDoor *door = context;
+
+    router_forsake(door->router, NULL, state);
+}

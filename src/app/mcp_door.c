@@ -139,6 +139,13 @@ static void door_wants(void *context, Span uri, bool is_wanted)
     router_want(door->router, uri, is_wanted);
 }
 
+static void door_forsakes(void *context, Span state)
+{
+    const McpDoor *door = context;
+
+    router_forsake(door->router, &door->asker.call, state);
+}
+
 /* ---- the end ---- */
 
 static void door_cancel_calls(McpDoor *door)
@@ -151,13 +158,20 @@ static void door_cancel_calls(McpDoor *door)
     }
 }
 
+/* Nobody is there any more. */
+static void door_leave(McpDoor *door)
+{
+    door_cancel_calls(door);
+    router_forsake(door->router, &door->asker.call, SPAN_NULL);
+}
+
 static void door_close(McpDoor *door, int r)
 {
     if (door->state == MCP_DOOR_CLOSED) {
         return;
     }
     door->state = MCP_DOOR_CLOSED;
-    door_cancel_calls(door);
+    door_leave(door);
     mcp_server_close(door->session);
     io_stream_pause(door->stream);
     door->closed(door->context, r);
@@ -519,6 +533,7 @@ static int door_init_session(McpDoor *door, const McpDoorConfig *config)
                                            .offer = door_offer,
                                            .is_tool = door_is_tool,
                                            .wants = door_wants,
+                                           .forsakes = door_forsakes,
                                            .context = door,
                                            .sink = &door->sink,
                                            .sealer = config->sealer,
@@ -633,7 +648,7 @@ McpDoor *mcp_door_free(McpDoor *door)
         router_unlisten(door->router, &door->listener);
     }
     if (door->session != NULL) {
-        door_cancel_calls(door);
+        door_leave(door);
     }
     door->stream = io_stream_free(door->stream);
     door->settle = io_before_wait_free(door->settle);

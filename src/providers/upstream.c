@@ -60,6 +60,7 @@ static void upstream_take_news(Upstream *server)
         }
     }
     upstream_asks_tell(server);
+    upstream_turns(server);
 }
 
 static void upstreams_on_task(IoTask *task)
@@ -201,6 +202,7 @@ static int upstreams_init(Upstreams *upstreams)
     router_listen(config->router, &upstreams->listener);
     router_set_list_meta(config->router, upstreams_list_meta, upstreams);
     router_set_wanted(config->router, upstreams_on_wanted, upstreams);
+    router_set_forsaken(config->router, upstreams_on_forsaken, upstreams);
     upstreams->is_gated = true;
     router_close_gate(config->router);
     r = upstreams_reload(upstreams, config->specs, config->n_specs);
@@ -251,6 +253,7 @@ void upstreams_end(Upstreams *upstreams)
         router_unlisten(upstreams->config.router, &upstreams->listener);
         router_set_list_meta(upstreams->config.router, NULL, NULL);
         router_set_wanted(upstreams->config.router, NULL, NULL);
+        router_set_forsaken(upstreams->config.router, NULL, NULL);
     }
 }
 

@@ -270,6 +270,9 @@ static int ask_tell(UpstreamCall *held, Arena *arena)
     held->is_parked = true;
     held->call = NULL;
     held->item = NULL;
+    if (held->asker != NULL && !held->asker->is_lasting) {
+        held->asker = NULL; /* its place may soon be somebody else's */
+    }
     held->expires_ms = io_loop_now_ms(server->owner->config.loop) + LIMIT_MCP_STATE_MS;
     server->n_parked++;
     call->provider_data = NULL;
@@ -308,6 +311,50 @@ void upstream_asks_tell(Upstream *server)
         }
         arena_deinit(&arena);
         held = server->first; /* whoever was told may have ended others */
+    }
+}
+
+/* ---- those who do not come back ---- */
+
+void upstream_park_end(UpstreamCall *held)
+{
+    Upstream *server = held->server;
+
+    if (held->end != UPSTREAM_END_NONE || server->peer == NULL) {
+        upstream_call_close(held);
+        return;
+    }
+    upstream_asks_free(held);
+    held->is_parked = false;
+    server->n_parked--;
+    held->is_dead = true;
+    mcp_peer_cancel(server->peer, held->id, SPAN("nobody came back with the answers"));
+}
+
+static void park_forsake(Upstream *server, const CallAsker *asker, Span state)
+{
+    UpstreamCall *next;
+
+    for (UpstreamCall *held = server->first; held != NULL; held = next) {
+        next = held->next;
+        if (held->is_parked && (state.n > 0 ? span_equals(span_from_str(held->park), state)
+                                            : asker != NULL && held->asker == asker)) {
+            upstream_park_end(held);
+            /* Others may have their turn, when whoever leaves has left. */
+            server->has_news = true;
+            upstreams_post(server->owner);
+        }
+    }
+}
+
+void upstreams_on_forsaken(void *context, const CallAsker *asker, Span state)
+{
+    Upstreams *upstreams = context;
+
+    for (size_t i = 0; i < upstreams->n_servers; i++) {
+        if (upstreams->servers[i]->n_parked > 0) {
+            park_forsake(upstreams->servers[i], asker, state);
+        }
     }
 }
 

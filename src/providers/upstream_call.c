@@ -614,15 +614,7 @@ void upstream_calls_advance(Upstream *server, int64_t now_ms)
         UpstreamCall *next = held->next;
 
         if (held->is_parked && now_ms >= held->expires_ms) {
-            if (held->end != UPSTREAM_END_NONE || server->peer == NULL) {
-                upstream_call_close(held);
-            } else {
-                upstream_asks_free(held);
-                held->is_parked = false;
-                server->n_parked--;
-                held->is_dead = true;
-                mcp_peer_cancel(server->peer, held->id, SPAN("nobody came back with the answers"));
-            }
+            upstream_park_end(held);
         }
         held = next;
     }

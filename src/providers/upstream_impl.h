@@ -291,6 +291,10 @@ void upstream_asks_tell(Upstream *server);
 /* A call came with a state of ours. */
 void upstream_resume(Upstream *server, Call *call);
 void upstream_asks_free(UpstreamCall *held);
+/* Nobody comes back for it: it is taken back at the server. */
+void upstream_park_end(UpstreamCall *held);
+/* As router_set_forsaken has it. */
+void upstreams_on_forsaken(void *context, const CallAsker *asker, Span state);
 /* The one call that the server must mean, where it does not say; NULL: nobody knows. */
 UpstreamCall *upstream_sole_call(const Upstream *server, unsigned need, bool *ret_many);
 

@@ -150,6 +150,21 @@ void router_resource_updated(Router *router, Span uri)
     }
 }
 
+void router_set_forsaken(Router *router,
+                         void (*fn)(void *context, const CallAsker *asker, Span state),
+                         void *context)
+{
+    router->forsaken_fn = fn;
+    router->forsaken_context = context;
+}
+
+void router_forsake(const Router *router, const CallAsker *asker, Span state)
+{
+    if (router->forsaken_fn != NULL) {
+        router->forsaken_fn(router->forsaken_context, asker, state);
+    }
+}
+
 void router_there_changed(Router *router)
 {
     router->listener_walk = router->listeners;

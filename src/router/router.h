@@ -195,6 +195,15 @@ bool router_next_wanted(const Router *router, size_t *cursor, Span *ret_uri);
  * CALL_SUBSCRIBE (RouterSpec.subscribes). NULL: nobody does. */
 const CallProvider *router_subscriber(const Router *router, Span uri, void **ret_context);
 
+/* Nobody will come back with the answers to a question: to the one that was asked with that state;
+ * or, state empty, to any that the asker was asked. For providers that keep something for them. */
+void router_forsake(const Router *router, const CallAsker *asker, Span state);
+
+/* Who is told of that. NULL: nobody, as at the start. Borrows context. */
+void router_set_forsaken(Router *router,
+                         void (*fn)(void *context, const CallAsker *asker, Span state),
+                         void *context);
+
 /* Tells every listener that somebody who runs tools of the list has come, or gone (is_there). */
 void router_there_changed(Router *router);
 

@@ -60,6 +60,8 @@ struct Router {
     bool is_gated; /* lists, and calls of what is not there, wait */
     Span (*list_meta)(void *context, RouterKind kind);
     void *list_meta_context;
+    void (*forsaken_fn)(void *context, const CallAsker *asker, Span state);
+    void *forsaken_context;
     Map wanted; /* URI → how many want to be told of it */
     void (*wanted_fn)(void *context, Span uri, bool is_wanted);
     void *wanted_context;

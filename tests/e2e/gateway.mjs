@@ -54,7 +54,8 @@ class Client {
         if (message.method !== undefined) {
             this.told.push(message);
             if (message.id !== undefined) {
-                this.send({ id: message.id, ...this.answer(message) });
+                const answer = this.answer(message);
+                answer && this.send({ id: message.id, ...answer });
             }
             this.watchers.forEach((watcher) => watcher());
             return;
@@ -245,6 +246,39 @@ const tests = {
         await mute.legacy();
         assert.match(textOf(await mute.call('ask', {})), /^refused: .*cannot be asked/);
         await mute.end();
+    },
+
+    async 'a question that nobody will answer ends the call at its server'() {
+        const cancelled = async (client) => {
+            while (!(await client.names()).includes('was_cancelled')) {
+                await client.until((m) => m.method === 'notifications/tools/list_changed');
+                client.told.length = 0;
+            }
+        };
+        // Taken back while the question is open.
+        const client = serve(settings({ s: server('legacy') }), asking);
+        await client.legacy();
+        await client.names();
+        client.answer = () => undefined;
+        const { id } = client.call('ask', {});
+        await client.until((m) => m.method === 'elicitation/create');
+        client.send({ method: 'notifications/cancelled', params: { requestId: id } });
+        await cancelled(client);
+        await client.end();
+        // A client that was asked, owes the answers, and goes.
+        const state = join(work, 'state-asked');
+        const path = settings({ s: server('legacy') }, undefined, { http: 'off', queue: 'off' });
+        const hub = new Client(['up', '--config', path, '--state', state, '--no-toolkit']);
+        await hub.until((m) => m.method === 'hub');
+        const [stays, goes] = [1, 2].map(() => new Client(['serve', '--config', path, '--state', state], asking));
+        await stays.legacy();
+        assert.ok(!(await stays.names()).includes('was_cancelled'));
+        assert.equal((await goes.modern('tools/call', { name: 'ask', arguments: {} })).result.resultType, 'input_required');
+        await goes.end();
+        await cancelled(stays);
+        await stays.end();
+        hub.child.kill('SIGTERM');
+        assert.equal(await hub.ended, 0);
     },
 
     async 'an answer counts once, and a state that was changed for nothing'() {

@@ -82,8 +82,12 @@ async function call(params, id) {
         return undefined;
     case 'mirror':
         return text(JSON.stringify({ arguments: params.arguments, meta: params._meta }));
-    case 'ask':
-        return ask(params, 1);
+    case 'ask': {
+        open.add(id);
+        const answer = await ask(params, 1);
+        open.delete(id);
+        return answer;
+    }
     case 'two':
         return ask(params, 2);
     case 'sample': {

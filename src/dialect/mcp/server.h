@@ -108,7 +108,11 @@ typedef struct McpServerConfig {
     /* Somebody wants to be told of that resource, or does not any more; as often as it is wanted.
      * Must not come back here. May be NULL. */
     void (*wants)(void *context, Span uri, bool is_wanted);
-    void *context; /* for the three */
+    /* Nobody will answer what a provider asked with that state: the client took its request back,
+     * has gone, refused, or could not be asked. A modern client that was asked is never told of
+     * here. Must not come back here. May be NULL. */
+    void (*forsakes)(void *context, Span state);
+    void *context; /* for the four */
     const McpSink *sink;
     const McpSealer *sealer;
     HashSeed seed;

@@ -124,9 +124,11 @@ static int seal_state(McpRequest *request, const CallResult *result)
     return r > 0 ? MCP_OUT_E_FULL : err_pass(r);
 }
 
-static void ask_modern(McpRequest *request, const CallResult *result)
+/* False: it could not be asked, and the request has ended. */
+static bool ask_modern(McpRequest *request, const CallResult *result)
 {
     McpServer *server = request->server;
+    bool is_asked = false;
     int r;
 
     if ((asks_need(result) & ~request->call.can) != 0) {
@@ -136,14 +138,16 @@ static void ask_modern(McpRequest *request, const CallResult *result)
         if (r == 0) {
             r = send_input_required(request, result, bytes_span(&server->text));
         }
+        is_asked = r == 0;
         bytes_clear_keep(&server->text, LIMIT_KEEP_BYTES);
     }
     if (r == MCP_OUT_E_FULL) {
         end_with(request, CALL_ERROR_TOO_LARGE, SPAN_NULL);
-        return;
+        return false;
     }
     mcp_server_fail(server, r);
     mcp_request_end(request);
+    return is_asked;
 }
 
 /* Legacy. */
@@ -219,22 +223,22 @@ static int send_question(McpRequest *request, const CallAsk *ask)
     return r;
 }
 
-static void ask_legacy(McpRequest *request, const CallResult *result)
+static bool ask_legacy(McpRequest *request, const CallResult *result)
 {
     McpServer *server = request->server;
     int r;
 
     if ((asks_need(result) & ~request->call.can) != 0) {
         end_with(request, CALL_ERROR_CANNOT_ASK, SPAN_NULL);
-        return;
+        return false;
     }
     if (server->state == MCP_STATE_SHUTTING) {
         end_with(request, CALL_ERROR_CANNOT_ASK, SPAN("the server is shutting down"));
-        return;
+        return false;
     }
     if (request->n_rounds >= LIMIT_MCP_ROUNDS) {
         end_with(request, CALL_ERROR_CANNOT_ASK, SPAN("the tool asked too many times"));
-        return;
+        return false;
     }
     r = keep_asks(request, result);
     for (size_t i = 0; i < result->n_asks && r == 0; i++) {
@@ -244,17 +248,20 @@ static void ask_legacy(McpRequest *request, const CallResult *result)
         mcp_unask(request, SPAN("the question could not be asked"));
         mcp_server_fail(server, r < 0 ? r : 0);
         end_with(request, CALL_ERROR_TOO_LARGE, SPAN_NULL);
-        return;
+        return false;
     }
     request->n_rounds++;
     request->state = MCP_REQUEST_WAITING;
     request->deadline_ms = mcp_expiry_ms(server);
     mcp_link_append(&server->waiting, &request->turn);
+    return true;
 }
 
 void mcp_ask(McpRequest *request, const CallResult *result)
 {
+    const McpServer *server = request->server;
     CallVerb verb = request->call.verb;
+    bool is_asked = false;
 
     if (result->n_asks == 0) {
         end_with(request, CALL_ERROR_INTERNAL, SPAN("the tool asked for input and named none"));
@@ -262,9 +269,12 @@ void mcp_ask(McpRequest *request, const CallResult *result)
                verb != CALL_TASK_RESULT) {
         end_with(request, CALL_ERROR_CANNOT_ASK, SPAN_NULL);
     } else if (request->revision >= MCP_FIRST_MODERN) {
-        ask_modern(request, result);
+        is_asked = ask_modern(request, result);
     } else {
-        ask_legacy(request, result);
+        is_asked = ask_legacy(request, result);
+    }
+    if (!is_asked) {
+        mcp_forsake(server, verb, result->state);
     }
 }
 

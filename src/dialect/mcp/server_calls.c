@@ -139,6 +139,9 @@ static void finish(Call *call, const CallResult *result)
     if (request->state == MCP_REQUEST_CANCELLED) {
         /* Taken back, and the owner has yet to fetch that: nothing is left to do for it. Once
          * fetched, it is the owner who drops the call. */
+        if (result->kind == CALL_RESULT_ASK) {
+            mcp_forsake(request->server, call->verb, result->state);
+        }
         if (!mcp_link_is_alone(&request->turn)) {
             mcp_request_end(request);
         }

@@ -180,6 +180,9 @@ void mcp_answer_call_error(McpRequest *request, CallError error, Span message);
 /* The request is over, answered or not: takes it out of its batch, too. */
 void mcp_request_end(McpRequest *request);
 
+/* Nobody will answer what a call of that verb asked with that state; it may be empty. */
+void mcp_forsake(const McpServer *server, CallVerb verb, Span state);
+
 /* 0, -ENOMEM. messages: an array. */
 int mcp_batch_new(McpServer *server, JsonValue messages, McpBatch **ret);
 McpBatch *mcp_batch_free(McpBatch *batch);

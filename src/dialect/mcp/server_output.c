@@ -223,11 +223,25 @@ void mcp_answer_result(McpRequest *request, const CallResult *result)
     }
 }
 
+void mcp_forsake(const McpServer *server, CallVerb verb, Span state)
+{
+    /* What a task asks waits for whoever asks for its result next. */
+    if (state.n > 0 && verb != CALL_TASK_RESULT && server->config.forsakes != NULL) {
+        server->config.forsakes(server->config.context, state);
+    }
+}
+
 void mcp_request_end(McpRequest *request)
 {
     McpServer *server = request->server;
     McpBatch *batch = request->batch;
 
+    if (request->state == MCP_REQUEST_WAITING) {
+        mcp_forsake(server, request->call.verb, bytes_span(&request->asked_state));
+    } else if (request->state == MCP_REQUEST_QUEUED) {
+        /* The answers have not been passed on. */
+        mcp_forsake(server, request->call.verb, request->call.state);
+    }
     if (batch != NULL) {
         batch->n_open--;
         batch->n_ids -= request->id.n;
