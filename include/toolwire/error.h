@@ -2,7 +2,7 @@
  *
  * A function that returns `int` gives 0 for done and one of these, all negative, otherwise; it has
  * then changed nothing unless its comment says so. Words for people are beside the object
- * concerned: tw_server_message, tw_client_message. Thread: any.
+ * concerned: tw_server_message, tw_client_message, TwQueueError. Thread: any.
  */
 #pragma once
 
@@ -26,7 +26,8 @@ typedef enum TwError {
     TW_ERROR_TIMEOUT = -12,   /* no answer came in time */
     TW_ERROR_CANCELLED = -13, /* tw_client_cancel was called */
     TW_ERROR_REMOTE = -14,    /* the server answered with an error: tw_client_error_code */
-    TW_ERROR_INTERNAL = -15   /* a fault of the library itself */
+    TW_ERROR_INTERNAL = -15,  /* a fault of the library itself */
+    TW_ERROR_LEASE = -16      /* the job is another worker's by now, or nobody's: queue.h */
 } TwError;
 
 /* A few words for an error ("no memory"); never NULL, also for numbers that are none of them. */

@@ -7,6 +7,7 @@
  *     agent.h     a program that starts an agent and shows what it answers
  *     document.h  a program with a document, and commands that change it safely
  *     client.h    a program that uses them
+ *     queue.h     a program with jobs that survive it
  *     json.h      writing JSON text
  *     error.h     error numbers and their words
  *     version.h   which version this is
@@ -24,5 +25,6 @@
 #include <toolwire/error.h>
 #include <toolwire/host.h>
 #include <toolwire/json.h>
+#include <toolwire/queue.h>
 #include <toolwire/server.h>
 #include <toolwire/version.h>

@@ -3,7 +3,7 @@
 
 include(CMakePackageConfigHelpers)
 
-set(TW_PUBLIC_HEADERS addin.h agent.h api.h call.h client.h document.h error.h host.h json.h server.h toolwire.h version.h)
+set(TW_PUBLIC_HEADERS addin.h agent.h api.h call.h client.h document.h error.h host.h json.h queue.h server.h toolwire.h version.h)
 list(TRANSFORM TW_PUBLIC_HEADERS PREPEND ${PROJECT_SOURCE_DIR}/include/toolwire/)
 
 # The version is written down twice, since headers are not made at build time.

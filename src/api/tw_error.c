@@ -26,6 +26,7 @@ static const char *const error_texts[] = {
     [-TW_ERROR_CANCELLED] = "cancelled",
     [-TW_ERROR_REMOTE] = "the server answered with an error",
     [-TW_ERROR_INTERNAL] = "a fault of the library",
+    [-TW_ERROR_LEASE] = "the job is somebody else's by now, or nobody's",
 };
 
 const char *tw_error_text(int error)

@@ -140,6 +140,18 @@ run_addin() {
     wait "$pid" && echo 'ended with 0'
 }
 
+# run_queue PROGRAM: a job through five processes, and one that is none.
+run_queue() {
+    local place id
+    place=$(mktemp -d "$work/place.XXXXXX")
+    id=$("$1" "$place/jobs.db" add hello)
+    "$1" "$place/jobs.db" show "$id" | sed 's/ *$//'
+    "$1" "$place/jobs.db" work
+    "$1" "$place/jobs.db" show "$id"
+    "$1" "$place/jobs.db" work
+    "$1" "$place/jobs.db" show nobody || true
+}
+
 initialize='{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}'
 modern='"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}'
 
@@ -187,6 +199,12 @@ left: .' "$out"
 waiting
 stopped
 ended with 0' "$out"
+    out=$(run_queue "$1/queue" 2>&1)
+    expect "$1: queue" 'ENQUEUED
+shout {"what":"hello"}, attempt 1
+SUCCEEDED {"done":true}
+nothing to do
+queue: id: that is no id of a job' "$out"
 }
 
 # An agent that answers one message, whatever it is.
@@ -203,7 +221,7 @@ printf '{"type":"done","id":"%s","timestamp":3}\n' "$id"
 cat >/dev/null
 END
 
-examples=(hello_server http_server async_tool ask_input client parent addin agent_shell)
+examples=(hello_server http_server async_tool ask_input client parent addin agent_shell queue)
 read -ra cflags <<<"$(pc_in "$prefix" --cflags)"
 read -ra libs <<<"$(pc_in "$prefix" --libs)"
 read -ra static_libs <<<"$(pc_in "$prefix" --static --libs)"

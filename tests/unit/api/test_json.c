@@ -175,7 +175,9 @@ static void errors_and_versions_have_words(void **state)
     assert_string_equal(tw_error_text(TW_ERROR_MEMORY), "no memory");
     assert_string_equal(tw_error_text(TW_ERROR_INTERNAL), "a fault of the library");
     assert_string_equal(tw_error_text(1), "unknown error");
-    assert_string_equal(tw_error_text(TW_ERROR_INTERNAL - 1), "unknown error");
+    assert_string_equal(tw_error_text(TW_ERROR_LEASE),
+                        "the job is somebody else's by now, or nobody's");
+    assert_string_equal(tw_error_text(TW_ERROR_LEASE - 1), "unknown error");
     assert_string_equal(tw_version(), TW_VERSION);
     assert_string_equal(tw_protocol_version(), "2026-07-28");
 }
