@@ -34,7 +34,7 @@ ok
 [list_files {"path":"src"}]
 [write_file {"path":"a\u001b[2J"}]
 [write_file failed: refused]
-agent: not a message
+agent: "\u001b[31mnot a message\u001b[0m"
 status 0' $'hello\n\ntool\nask\nnoise\n' "${agent[@]}"
 grep -q '"kind":"tool_approval","toolId":"t2","approved":false' log || { failed=$((failed + 1)); cat log; }
 expect 'an error; and the next message' 'Half an ansYou said: hi
@@ -59,6 +59,10 @@ cat >/dev/null
 END
 expect 'a long line' 'behind it
 status 0' $'hi\n' sh long
+
+# What its README promises.
+lines=$(wc -l <"$shell")
+[ "$lines" -le 60 ] || { failed=$((failed + 1)); echo "FAILED: it has $lines lines, more than 60"; }
 
 [ $failed -eq 0 ] && echo 'shell-node: ok'
 [ $failed -eq 0 ]
