@@ -340,6 +340,57 @@ static void a_change_while_it_asks_makes_it_ask_again(void **state)
     }
 }
 
+/* Tells of a change of that job; gives how often the queue was asked because of it. */
+static uint64_t n_asked_by(Place *place, const char *id)
+{
+    static uint64_t version = 1000; /* above those of the queue */
+    QueueJob changed = {.state = JOB_RUNNING, .version = version++};
+    uint64_t n_asked = place_n_asked(place);
+
+    (void)snprintf(changed.id, sizeof(changed.id), "%s", id);
+    jobs_tell(place->rig->jobs, &changed);
+    place_settle(place);
+    return place_n_asked(place) - n_asked - 1; /* settle */
+}
+
+/* Those who wait for other jobs, or for any to fetch, do not ask the queue in vain. */
+static void a_change_of_a_job_goes_to_those_who_wait_for_it(void **state)
+{
+    static const char *const lines[] = {"GET /get_result?jobId=", "GET /job/"};
+    static const char *const ends[] = {"&" LONG, "?" LONG};
+    Place *place = *state;
+    Client clients[2][2];
+    Client any;
+    char ids[2][QUEUE_ID_BYTES];
+    char line[QUEUE_ID_BYTES + 64];
+    char like[QUEUE_ID_BYTES];
+
+    client_wait(&any, place, "GET /pending_request?methods=m.none&" LONG);
+    for (size_t i = 0; i < 2; i++) {
+        place_enqueue(place, "m.a", ids[i]);
+        for (size_t j = 0; j < 2; j++) {
+            (void)snprintf(line, sizeof(line), "%s%s%s", lines[j], ids[i], ends[j]);
+            client_wait(&clients[i][j], place, line);
+        }
+    }
+    assert_int_equal(n_asked_by(place, ids[0]), 2);
+    assert_int_equal(n_asked_by(place, ids[1]), 2);
+    /* Another one whose id ends alike, which nobody waits for. */
+    (void)snprintf(like, sizeof(like), "%s", ids[0]);
+    like[strlen(like) - 3] = like[strlen(like) - 3] == '0' ? '1' : '0';
+    assert_int_equal(n_asked_by(place, like), 0);
+    /* Nor for one whose waiter has gone. */
+    client_deinit(&clients[0][0]);
+    while (place->n_gone == 0) {
+        rig_run(place->rig);
+    }
+    assert_int_equal(n_asked_by(place, ids[0]), 1);
+    client_deinit(&clients[0][1]);
+    client_deinit(&clients[1][0]);
+    client_deinit(&clients[1][1]);
+    client_deinit(&any);
+}
+
 /* Nobody claims for somebody who has gone. */
 static void who_goes_does_not_wait_on(void **state)
 {
@@ -442,6 +493,7 @@ int main(void)
         WAITS_TEST(one_job_wakes_one),
         WAITS_TEST(a_job_that_was_passed_over_is_not_lost),
         WAITS_TEST(a_change_while_it_asks_makes_it_ask_again),
+        WAITS_TEST(a_change_of_a_job_goes_to_those_who_wait_for_it),
         WAITS_TEST(who_goes_does_not_wait_on),
         WAITS_TEST(what_a_tool_says_decides_whether_it_may_run_twice),
         WAITS_TEST(a_heartbeat_does_not_shorten_the_lease),
