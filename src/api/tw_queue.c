@@ -42,6 +42,7 @@ int api_queue_error(int r, TwQueueError *reterr)
         {QUEUE_E_LEASE, TW_ERROR_LEASE, "the job is somebody else's by now, or nobody's"},
         {QUEUE_E_OVER, TW_ERROR_OVER, "the job has ended"},
         {QUEUE_E_NOT_OVER, TW_ERROR_BUSY, "the job has not ended"},
+        {QUEUE_E_SUCCEEDED, TW_ERROR_OVER, "the job has succeeded"},
         {QUEUE_E_TOO_LARGE, TW_ERROR_FULL, "a text is larger than the queue takes"},
         {QUEUE_E_FULL, TW_ERROR_FULL, "as many jobs wait as may, or the disk is full"},
         {QUEUE_E_BUSY, TW_ERROR_BUSY, "another process has the queue"},

@@ -36,6 +36,7 @@ enum {
     QUEUE_E_LEASE,       /* another worker has it by now, or nobody: the fence is old */
     QUEUE_E_OVER,        /* it has ended already: cannot be cancelled, beaten, asked, answered */
     QUEUE_E_NOT_OVER,    /* retry: it has not ended */
+    QUEUE_E_SUCCEEDED,   /* retry: it has succeeded */
     QUEUE_E_TOO_LARGE,   /* parameters or result over their limit */
     QUEUE_E_FULL,        /* as many jobs wait as may (max_waiting), or the disk is full */
     QUEUE_E_BUSY,        /* open: another process has the store */

@@ -390,7 +390,7 @@ static int verbs_check_retry(const Store *store, const StoreRow *row)
         return QUEUE_E_NOT_OVER;
     }
     if (!job_may(row->state, JOB_ENQUEUED)) {
-        return QUEUE_E_OVER;
+        return QUEUE_E_SUCCEEDED;
     }
     return verbs_is_full(store) ? QUEUE_E_FULL : 0;
 }

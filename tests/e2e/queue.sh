@@ -102,7 +102,8 @@ result
         "$toolwire" queue show "$first" --json
     matches 0 '{"n":12345678901234567890.10,"ok":true,"code":"OK",*}' "$toolwire" queue result "$first" --json
     matches 1 '{*"ok": false,*"code": "ERROR",*}' "$toolwire" queue result "$second"
-    expect 1 'toolwire queue retry: the job has ended' "$toolwire" queue retry "$first"
+    expect 1 'toolwire queue retry: the job has succeeded; only those that failed can be retried' \
+        "$toolwire" queue retry "$first"
     expect 1 'toolwire queue cancel: the job has ended' "$toolwire" queue cancel "$first"
     matches 1 '{"ok":false,"code":"ALREADY_OVER",*}
 toolwire queue cancel: the job has ended' "$toolwire" queue cancel "$first" --json
