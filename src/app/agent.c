@@ -5,6 +5,7 @@
 #include "app/agent.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -192,6 +193,19 @@ static void agent_on_link(void *context)
     }
 }
 
+static void agent_on_opened(IoTask *task)
+{
+    agent_on_link((char *)task - offsetof(Agent, opened));
+}
+
+/* Not at once: those who listen do not change what is registered, and a turn may. */
+static void agent_on_gate(RouterListener *listener)
+{
+    Agent *agent = (Agent *)(void *)((char *)listener - offsetof(Agent, gate));
+
+    io_loop_post(agent->loop, &agent->opened);
+}
+
 static void agent_on_model(void *context, Model *model)
 {
     const Agent *agent = context;
@@ -216,10 +230,17 @@ static int agent_add_sources(Agent *agent, Diag *reterr_diag)
                         .toolkit = !has_hub && options->toolkit,
                         .analysis = options->toolkit,
                         .root = agent_root(agent),
-                        .yields = true};
+                        .yields = true,
+                        .servers = !has_hub};
     Config none = {.state = agent->config->state};
-    int r = sources_init(&agent->sources, agent->hub, has_hub ? &none : agent->config, with,
-                         agent->log, reterr_diag);
+    int r;
+
+    agent->opened.fn = agent_on_opened;
+    agent->gate.opened = agent_on_gate;
+    agent->is_listening = true;
+    router_listen(agent->router, &agent->gate);
+    r = sources_init(&agent->sources, agent->hub, has_hub ? &none : agent->config, with, agent->log,
+                     reterr_diag);
 
     if (r == 0 && has_hub) {
         return err_pass(agent_link_new(&agent->link, &(AgentLinkConfig){.loop = agent->loop,
@@ -466,6 +487,10 @@ static void agent_end_work(Agent *agent)
     agent->wire = agent_wire_free(agent->wire);
     agent->tools = agent_tools_free(agent->tools);
     agent->link = agent_link_free(agent->link);
+    if (agent->is_listening) {
+        router_unlisten(agent->router, &agent->gate);
+        agent->is_listening = false;
+    }
     sources_end(&agent->sources);
     do {
         io_loop_update_now(agent->loop);

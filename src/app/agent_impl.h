@@ -60,7 +60,10 @@ struct Agent {
     FilesProvider *files;              /* NULL: the system has none */
     IoBeneath *roots[AGENT_MAX_ROOTS]; /* the first is the files', if there are any */
     size_t n_roots;
-    AgentLink *link; /* NULL: the tools are our own */
+    AgentLink *link;     /* NULL: the tools are our own */
+    RouterListener gate; /* those of other MCP servers are there, or will not be for now */
+    IoTask opened;       /* messages that waited for them go on */
+    bool is_listening;
     AgentTools *tools;
     Model *model;
     AgentStore *store;

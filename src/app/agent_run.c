@@ -393,7 +393,9 @@ static void run_begin(AgentItem *item)
     AgentRun *run = (AgentRun *)(void *)item;
     int r;
 
-    run->is_linking = !agent_link_refresh(item->agent->link);
+    /* Only one of them has tools that may still come: with a hub there are no other servers. */
+    run->is_linking =
+        !agent_link_refresh(item->agent->link) || router_is_gated(item->agent->router);
     run_load(run);
     r = agent_run_attach(run);
     if (r != 0) {

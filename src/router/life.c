@@ -313,6 +313,7 @@ void router_close_gate(Router *router)
 void router_open_gate(Router *router)
 {
     Call *call = router->first;
+    bool was_gated = router->is_gated;
 
     router->is_gated = false;
     while (call != NULL) {
@@ -326,6 +327,14 @@ void router_open_gate(Router *router)
         router_route(router, call);
         call = router->first; /* whoever was answered may have ended or begun others */
     }
+    if (was_gated) {
+        router_tell_opened(router);
+    }
+}
+
+bool router_is_gated(const Router *router)
+{
+    return router->is_gated;
 }
 
 void router_set_later(Router *router, const CallProvider *provider, void *context)

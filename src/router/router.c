@@ -178,6 +178,19 @@ void router_there_changed(Router *router)
     }
 }
 
+void router_tell_opened(Router *router)
+{
+    router->listener_walk = router->listeners;
+    while (router->listener_walk != NULL) {
+        RouterListener *listener = router->listener_walk;
+
+        router->listener_walk = listener->next;
+        if (listener->opened != NULL) {
+            listener->opened(listener);
+        }
+    }
+}
+
 void router_task_changed(Router *router, const CallTask *task, Span owner)
 {
     CallTask room;

@@ -103,6 +103,7 @@ struct RouterListener {
     void (*there)(RouterListener *listener);
     /* A task has come to another status; owner: whose it is, empty: everybody's. */
     void (*task)(RouterListener *listener, const CallTask *task, Span owner);
+    void (*opened)(RouterListener *listener); /* the gate (router_close_gate) */
     bool only_shown; /* not told of changes among tools that are hidden (router_set_shown) */
     RouterListener *next;
     RouterListener *prev;
@@ -165,6 +166,7 @@ void router_fill(Router *router);
  * not there, are held (their time runs) until it is opened. At first it is open. */
 void router_close_gate(Router *router);
 void router_open_gate(Router *router);
+bool router_is_gated(const Router *router);
 
 /* Something to be said in the `_meta` of every list of that kind, one JSON object, or nothing.
  * Borrowed until the next question. fn NULL: nothing. Borrows context. */

@@ -92,6 +92,9 @@ extern const CallHost router_host;
 void router_start(Router *router, Call *call, RouterEntry *entry);
 void router_start_later(Router *router, Call *call, RouterEntry *entry);
 
+/* Tells the listeners that the gate is open. */
+void router_tell_opened(Router *router);
+
 /* Lets an admitted call wait for the gate. */
 void router_hold(Router *router, Call *call);
 

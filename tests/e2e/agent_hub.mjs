@@ -1,10 +1,12 @@
-// `toolwire agent` beside a hub of the same state folder: its tools, its end in the middle of a call, its return.
+// `toolwire agent` beside a hub of the same state folder: its tools, its end in the middle of a call, its return; and other
+// MCP servers (`mcpServers`), which the agent starts itself or the hub has.
 //
 //   agent_hub.mjs TOOLWIRE
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { assert, Checks } from '../interop/checks.mjs';
 import { last, Shell, text, types, workplace } from './agent_shell.mjs';
 
@@ -16,7 +18,8 @@ const error = (messages) => messages.find(({ type }) => type === 'tool_result').
 
 /** Starts the hub; gives a function that ends it by that signal. */
 async function startHub(args = []) {
-    const child = spawn(toolwire, ['up', '--config', 'none', '--json', '--http', 'off', '--queue', 'off', '--no-toolkit',
+    const config = args.includes('--config') ? [] : ['--config', 'none'];
+    const child = spawn(toolwire, ['up', ...config, '--json', '--http', 'off', '--queue', 'off', '--no-toolkit',
         '--diagnostics', '--state', path.join(work, 'state'), ...args],
     { env: { PATH: process.env.PATH, HOME: path.join(work, 'home'), XDG_RUNTIME_DIR: path.join(work, 'run'), TMPDIR: work },
         stdio: ['ignore', 'pipe', 'inherit'] });
@@ -103,6 +106,63 @@ await checks.check('when it is back the next message finds it, with the tools th
 
 await checks.check('it ends in good order', async () => {
     assert.deepEqual(await shell.close(), [0, null]);
+    await endHub('SIGTERM');
+});
+
+// ---- other MCP servers ----
+
+const settings = path.join(work, 'servers.json');
+const server = fileURLToPath(new URL('fake_mcp_server.mjs', import.meta.url));
+writeFileSync(settings, JSON.stringify({ mcpServers: {
+    old: { command: process.execPath, args: [server, 'legacy', path.join(work, 'old.log')] },
+    new: { command: process.execPath, args: [server, 'modern'], prefix: true },
+    none: { command: path.join(work, 'no-such-server') },
+} }));
+const starts = () => readFileSync(path.join(work, 'old.log'), 'utf8').split('\n').filter((line) => line === 'start').length;
+
+/** Tools of both servers, from the very first message on. */
+async function usesServers(agent) {
+    const first = agent.say('/call add {"a":2,"b":3}'); // before the servers can have been started
+    assert.equal(text(await first), '5');
+    assert.equal(text(await agent.say('/call new__mirror {"text":"x"}')), 'string:x');
+    assert.match(error(await agent.say('/call broken {}')), /it broke/);
+    assert.match(error(await agent.say('/call no_such_tool {}')), /not found/);
+    writeFileSync(path.join(work, 'root', 'here.txt'), 'x');
+    assert.equal(types(await agent.say('/call read_file {"path":"here.txt"}')), 'tool_use tool_result done');
+    const id = agent.send({ kind: 'user_message', message: '/call hang {}' });
+    await agent.first(id, 'tool_use');
+    await agent.ask({ kind: 'interrupt' });
+    assert.equal(error(await agent.answer(id)), 'interrupted');
+}
+
+await checks.check('alone: other MCP servers are started, and waited for', async () => {
+    const alone = new Shell(toolwire, work, [...AGENT, '--config', settings, '--alone']);
+    await usesServers(alone);
+    const [status] = await alone.ask({ kind: 'get_status' });
+    assert.equal(status.data.hub, false);
+    assert.equal(starts(), 1);
+    assert.deepEqual(await alone.close(), [0, null]);
+});
+
+await checks.check('what they do is judged as the tools of others are', async () => {
+    const careful = new Shell(toolwire, work, ['--model', 'script', '--config', settings, '--alone']);
+    const id = careful.send({ kind: 'user_message', message: '/call wipe {}' });
+    assert.equal((await careful.first(id, 'tool_use')).data.approvalRequired, true);
+    const refused = await careful.ask({ kind: 'interrupt' });
+    assert.equal(last(refused).type, 'done');
+    assert.equal(text(await careful.say('/call add {"a":1,"b":1}')), '2'); // readOnlyHint
+    assert.deepEqual(await careful.close(), [0, null]);
+});
+
+await checks.check("through a hub: its servers' tools, and none of our own", async () => {
+    const before = starts();
+    endHub = await startHub(['--config', settings]);
+    const through = new Shell(toolwire, work, [...AGENT, '--config', settings]);
+    await usesServers(through);
+    const [status] = await through.ask({ kind: 'get_status' });
+    assert.equal(status.data.hub, true);
+    assert.equal(starts(), before + 1); // for the hub
+    assert.deepEqual(await through.close(), [0, null]);
     await endHub('SIGTERM');
 });
 

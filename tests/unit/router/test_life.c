@@ -456,6 +456,46 @@ static void asynchronous_calls_allocate_nothing_once_warm(void **state)
     world_deinit(&world);
 }
 
+typedef struct Guest {
+    RouterListener listener;
+    unsigned n_opened;
+    size_t n_answered; /* calls that had waited, when it was told */
+    const World *world;
+} Guest;
+
+static void guest_opened(RouterListener *listener)
+{
+    Guest *guest = (Guest *)(void *)listener;
+
+    guest->n_opened++;
+    guest->n_answered = guest->world->asker.n_finished;
+}
+
+/* After the calls, which came first; and once, however often it is opened. */
+static void who_listens_is_told_when_the_gate_opens(void **state)
+{
+    World world;
+    Guest guest = {.listener = {.opened = guest_opened}, .world = &world};
+
+    (void)state;
+    world_init(&world, NULL);
+    router_listen(world.router, &guest.listener);
+    assert_false(router_is_gated(world.router));
+    router_close_gate(world.router);
+    assert_true(router_is_gated(world.router));
+    asker_prepare(&world.asker, CALL_LIST_TOOLS, "", NULL);
+    router_dispatch(world.router, NULL, &world.asker.call);
+    assert_int_equal(world.asker.n_finished, 0);
+    assert_int_equal(guest.n_opened, 0);
+    router_open_gate(world.router);
+    assert_false(router_is_gated(world.router));
+    router_open_gate(world.router);
+    assert_int_equal(guest.n_opened, 1);
+    assert_int_equal(guest.n_answered, 1);
+    router_unlisten(world.router, &guest.listener);
+    world_deinit(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -475,6 +515,7 @@ int main(void)
         cmocka_unit_test(memory_of_a_finished_call_is_not_touched),
         cmocka_unit_test(want_of_memory_for_the_arguments_ends_the_call),
         cmocka_unit_test(asynchronous_calls_allocate_nothing_once_warm),
+        cmocka_unit_test(who_listens_is_told_when_the_gate_opens),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
