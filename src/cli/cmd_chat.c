@@ -208,7 +208,12 @@ static int chat_converse(ChatSession *session)
             return CLI_EXIT_DONE;
         }
         if (text_trim(span_make(line, n)).n > 0) {
-            (void)chat_session_say(session, span_make(line, n));
+            int status = chat_session_say(session, span_make(line, n));
+
+            /* Left in the middle of an answer, not at the prompt. */
+            if (chat_session_is_over(session)) {
+                return status;
+            }
         }
     }
     return CLI_EXIT_DONE;
@@ -283,8 +288,8 @@ const CliCommand cmd_chat = {
     .details = "Without MESSAGE a terminal is asked for one after the other; in a pipe, standard\n"
                "input is the message. Ctrl-C interrupts the answer, a second one leaves. A tool\n"
                "that needs approval is asked for on a terminal, and refused in a pipe but for\n"
-               "--yes. TIME is 500ms, 30s, 5m. Exit status: 0 answered, 1 failed or interrupted,\n"
-               "2 wrong use.",
+               "--yes. TIME is 500ms, 30s, 5m. Exit status: 0 answered, or left at the prompt;\n"
+               "1 the message failed or was interrupted; 2 wrong use.",
     .options = chat_options,
     .run = chat_run,
 };

@@ -138,6 +138,15 @@ static void a_second_ctrl_c_leaves(void **state)
     pty_expect(&pty, ", I go on");
     pty_type(&pty, CTRL_C);
     assert_int_equal(pty_finish(&pty), 1);
+    /* The same in a conversation; at its prompt whoever leaves is done. */
+    start(&pty, NULL);
+    pty_expect(&pty, "> ");
+    pty_type(&pty, "deaf\n");
+    pty_expect(&pty, "One moment");
+    pty_type(&pty, CTRL_C);
+    pty_expect(&pty, ", I go on");
+    pty_type(&pty, CTRL_C);
+    assert_int_equal(pty_finish(&pty), 1);
     start(&pty, NULL);
     pty_expect(&pty, "> ");
     pty_type(&pty, CTRL_C);
