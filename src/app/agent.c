@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "app/agent_impl.h"
+#include "app/agent_secrets.h"
 #include "app/end_signals.h"
 #include "base/alloc.h"
 #include "base/error.h"
@@ -429,6 +430,7 @@ static int agent_init(Agent *agent, Diag *reterr_diag)
     map_init(&agent->talks, hash_seed_from(random), LIMIT_AGENT_REQUESTS);
     arena_init(&agent->arena, 20 * (size_t)LIMIT_AGENT_LINE_BYTES);
     arena_init(&agent->scratch, LIMIT_AGENT_TURN_BYTES);
+    arena_init(&agent->secrets, SIZE_MAX);
     bytes_init(&agent->data, 2 * (size_t)LIMIT_AGENT_LINE_BYTES);
     bytes_init(&agent->history, 4096);
     bytes_init(&agent->current, LIMIT_AGENT_ID_BYTES);
@@ -459,8 +461,10 @@ static int agent_open_wire(Agent *agent)
 {
     int in_fd = -1;
     int out_fd = -1;
-    int r = io_stdio_claim(&in_fd, &out_fd);
+    const char *const *secrets = NULL;
+    int r = agent->options->trace ? agent_secrets(&agent->secrets, agent->config, &secrets) : 0;
 
+    r = r != 0 ? r : io_stdio_claim(&in_fd, &out_fd);
     if (r != 0) {
         return err_pass(r);
     }
@@ -468,6 +472,7 @@ static int agent_open_wire(Agent *agent)
                                                                     .in_fd = in_fd,
                                                                     .out_fd = out_fd,
                                                                     .trace = agent->options->trace,
+                                                                    .secrets = secrets,
                                                                     .log = agent->log,
                                                                     .line = agent_on_line,
                                                                     .too_long = agent_on_too_long,
@@ -519,6 +524,7 @@ static void agent_deinit(Agent *agent)
     map_deinit(&agent->talks);
     arena_deinit(&agent->arena);
     arena_deinit(&agent->scratch);
+    arena_deinit(&agent->secrets);
     bytes_deinit(&agent->data);
     bytes_deinit(&agent->history);
     bytes_deinit(&agent->current);

@@ -71,6 +71,7 @@ struct Agent {
     bool is_history_kept;
     Bytes system; /* the prompt */
     AgentWire *wire;
+    Arena secrets; /* that are not traced */
     AgentServer server;
     Arena arena;   /* the request at hand */
     Arena scratch; /* whatever is needed only now */

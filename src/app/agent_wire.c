@@ -54,19 +54,59 @@ static int wire_mask(Bytes *out, JsonValue root)
     return r != 0 ? r : bytes_append_format(out, "%s}", before[0] == '{' ? "{" : "");
 }
 
-#define WIRE_KEY_NAME "_API_KEY"
-
 /* What is shorter stands in every other word. */
-#define WIRE_KEY_MIN_BYTES 8
+#define WIRE_SECRET_MIN_BYTES 8
 
-/* The value of NAME=value if the name is one of a key; else it is empty. */
-static Span wire_key(const char *entry)
+/* Room for the list of them, beside the line's. */
+#define WIRE_SECRETS_BYTES ((size_t)1024 * 1024)
+
+typedef struct WireSecrets {
+    Span *values;
+    size_t n;
+} WireSecrets;
+
+static size_t wire_count(const char *const *list)
 {
-    size_t n = strcspn(entry, "=");
+    size_t n = 0;
 
-    return entry[n] == '=' && span_ends_with(span_make(entry, n), SPAN(WIRE_KEY_NAME))
-               ? span_from_str(entry + n + 1)
-               : SPAN_NULL;
+    while (list != NULL && list[n] != NULL) {
+        n++;
+    }
+    return n;
+}
+
+static void wire_add_secret(WireSecrets *to, const char *value)
+{
+    Span secret = span_from_str(value);
+
+    if (secret.n >= WIRE_SECRET_MIN_BYTES) {
+        to->values[to->n++] = secret;
+    }
+}
+
+/* 0, -ENOMEM. */
+static int wire_gather(WireSecrets *ret, Arena *arena, const char *const *environment,
+                       const char *const *secrets)
+{
+    size_t n = wire_count(environment);
+    size_t n_secrets = wire_count(secrets);
+
+    ret->n = 0;
+    ret->values = arena_alloc_array(arena, n + n_secrets, sizeof(*ret->values));
+    if (ret->values == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    for (size_t i = 0; i < n; i++) {
+        size_t n_name = strcspn(environment[i], "=");
+
+        if (environment[i][n_name] == '=' && audit_is_secret(span_make(environment[i], n_name))) {
+            wire_add_secret(ret, environment[i] + n_name + 1);
+        }
+    }
+    for (size_t i = 0; i < n_secrets; i++) {
+        wire_add_secret(ret, secrets[i]);
+    }
+    return 0;
 }
 
 /* How many bytes at the beginning of s, of a string of JSON, say that character: it may be escaped.
@@ -101,16 +141,26 @@ static size_t wire_match(Span s, Span key)
     return at;
 }
 
-/* The agent's own keys, wherever they stand. */
-static void wire_mask_key(Bytes *out, Span key)
+/* Of one secret that begins like another the longer counts: nothing of it may stay. */
+static size_t wire_match_any(Span s, const WireSecrets *secrets)
+{
+    size_t longest = 0;
+
+    for (size_t i = 0; i < secrets->n; i++) {
+        size_t n = wire_match(s, secrets->values[i]);
+
+        longest = n > longest ? n : longest;
+    }
+    return longest;
+}
+
+/* What is known to be secret, wherever it stands. */
+static void wire_mask_secrets(Bytes *out, const WireSecrets *secrets)
 {
     size_t to = 0;
 
-    if (key.n < WIRE_KEY_MIN_BYTES) {
-        return;
-    }
-    for (size_t from = 0; from < out->n;) {
-        size_t n = wire_match(span_make(out->data + from, out->n - from), key);
+    for (size_t from = 0; secrets->n > 0 && from < out->n;) {
+        size_t n = wire_match_any(span_make(out->data + from, out->n - from), secrets);
 
         if (n > 0) {
             memcpy(out->data + to, "***", 3);
@@ -120,7 +170,7 @@ static void wire_mask_key(Bytes *out, Span key)
             out->data[to++] = out->data[from++];
         }
     }
-    out->n = to;
+    out->n = secrets->n > 0 ? to : out->n;
 }
 
 /* Long lines are cut, between characters. */
@@ -138,13 +188,17 @@ static void wire_cut(Bytes *out)
     (void)bytes_append_span(out, SPAN(LOGSINK_CUT_MARK));
 }
 
-int agent_wire_trace_line(Bytes *out, const char *mark, Span line, const char *const *environment)
+int agent_wire_trace_line(Bytes *out, const char *mark, Span line, const char *const *environment,
+                          const char *const *secrets)
 {
+    WireSecrets hidden;
     Arena arena;
     JsonDoc doc;
-    int r = bytes_append_format(out, "%s ", mark);
+    int r;
 
-    arena_init(&arena, 16 * line.n + LIMIT_KEEP_BYTES);
+    arena_init(&arena, 16 * line.n + WIRE_SECRETS_BYTES);
+    r = wire_gather(&hidden, &arena, environment, secrets);
+    r = r != 0 ? r : bytes_append_format(out, "%s ", mark);
     if (r == 0 && json_parse(&doc, &arena, line.p, line.n, NULL, NULL) == 0 &&
         json_kind(json_root(&doc)) == JSON_OBJECT) {
         r = wire_mask(out, json_root(&doc));
@@ -152,14 +206,12 @@ int agent_wire_trace_line(Bytes *out, const char *mark, Span line, const char *c
         /* What cannot be read cannot be masked either. */
         r = bytes_append_format(out, "(%zu bytes that are no message)", line.n);
     }
-    arena_deinit(&arena);
-    for (const char *const *entry = environment; r == 0 && *entry != NULL; entry++) {
-        wire_mask_key(out, wire_key(*entry));
-    }
     if (r == 0) {
+        wire_mask_secrets(out, &hidden);
         wire_cut(out);
         r = bytes_append_byte(out, '\n');
     }
+    arena_deinit(&arena);
     return r;
 }
 
@@ -169,7 +221,8 @@ static void wire_trace(AgentWire *wire, const char *mark, Span line)
         return;
     }
     bytes_clear_keep(&wire->trace, LIMIT_KEEP_BYTES);
-    if (agent_wire_trace_line(&wire->trace, mark, line, io_environment()) == 0) {
+    if (agent_wire_trace_line(&wire->trace, mark, line, io_environment(), wire->config.secrets) ==
+        0) {
         logsink_stderr_write(NULL, wire->trace.data, wire->trace.n);
     }
 }

@@ -21,7 +21,8 @@ typedef struct AgentWireConfig {
     int in_fd; /* taken on success, as the next */
     int out_fd;
     bool trace;
-    const LogSink *log; /* may be NULL */
+    const char *const *secrets; /* not shown in the trace; NULL-terminated, borrowed; may be NULL */
+    const LogSink *log;         /* may be NULL */
     void (*line)(void *context, Span line);
     /* A line that is longer than allowed; beginning: what there is of it. */
     void (*too_long)(void *context, Span beginning);
@@ -45,6 +46,8 @@ void agent_wire_abort(AgentWire *wire);
 /* Bytes that the shell has not taken. */
 size_t agent_wire_pending(const AgentWire *wire);
 
-/* Shows a line of the trace, as --trace-protocol does: "[SEND] {…}", without the values of those
- * variables of environment (NULL-terminated) that are keys of services. For tests: into out. */
-int agent_wire_trace_line(Bytes *out, const char *mark, Span line, const char *const *environment);
+/* Shows a line of the trace, as --trace-protocol does: "[SEND] {…}", without secrets, nor the
+ * values of those variables of environment whose names look like one. Both are NULL-terminated and
+ * may be NULL. For tests: into out. */
+int agent_wire_trace_line(Bytes *out, const char *mark, Span line, const char *const *environment,
+                          const char *const *secrets);

@@ -399,6 +399,17 @@ await check('--trace-protocol shows messages on stderr with secrets masked', [..
     assert.ok(!shell.stderr.includes('sk-hidden'));
 });
 
+await check('what variables and settings hold as secrets is masked in texts, too', (work) => {
+    writeFileSync(path.join(work, 'settings.json'), JSON.stringify({ mcpServers: {
+        x: { url: 'http://127.0.0.1:9/', headers: { Authorization: 'Bearer of-the-settings' }, disabled: true } } }));
+    return [...SCRIPT, '--trace-protocol', '--config', path.join(work, 'settings.json')];
+}, async (shell) => {
+    await shell.say('/call echo {"message":"of-a-variable, of-the-settings"}');
+    await shell.until(() => shell.stderr.includes('[SEND] {"type":"done"'));
+    assert.match(shell.stderr, /\*\*\*, \*\*\*/);
+    assert.ok(!/of-a-variable|of-the-settings/.test(shell.stderr), shell.stderr);
+}, { MY_TOKEN: 'of-a-variable' });
+
 // ---- the end ----
 
 await checks.check('the end of input lets turns end, and the last line needs no newline', async () => {

@@ -5,15 +5,21 @@
 
 #include "support/cmocka.h"
 
-static const char *const environment[] = {"OTHER_API_KEY=", "API_KEYS=not-a-secret",
-                                          "SHORT_API_KEY=Hi", "OPENAI_API_KEY=sk-/0123\"456", NULL};
+static const char *const environment[] = {"OTHER_API_KEY=",
+                                          "API_NAMES=not-a-secret",
+                                          "SHORT_API_KEY=Hi",
+                                          "OPENAI_API_KEY=sk-/0123\"456",
+                                          "GH_TOKEN=ghp_abcdef",
+                                          "GH_TOKEN_2=ghp_abcdefghi",
+                                          NULL};
+static const char *const secrets[] = {"hub-token", "short", NULL};
 
 static void assert_traced(Span line, const char *expected)
 {
     Bytes out;
 
     bytes_init(&out, 1 << 20);
-    assert_int_equal(agent_wire_trace_line(&out, "[SEND]", line, environment), 0);
+    assert_int_equal(agent_wire_trace_line(&out, "[SEND]", line, environment, secrets), 0);
     assert_int_equal(bytes_append_byte(&out, '\0'), 0);
     assert_string_equal(out.data, expected);
     bytes_deinit(&out);
@@ -43,6 +49,16 @@ static void keys_of_services_are_masked_wherever_they_stand(void **state)
     assert_traced(SPAN("{\"a\":\"sk-\\u002\"}"), "[SEND] (16 bytes that are no message)\n");
 }
 
+static void tokens_of_variables_and_settings_are_masked_in_texts(void **state)
+{
+    (void)state;
+    assert_traced(
+        SPAN("{\"message\":\"/call f {\\\"t\\\":\\\"ghp_abcdef\\\"} ghp_abcdefghi ghp_abcde\"}"),
+        "[SEND] {\"message\":\"/call f {\\\"t\\\":\\\"***\\\"} *** ghp_abcde\"}\n");
+    assert_traced(SPAN("{\"type\":\"token\",\"token\":\"is hub-token, short\"}"),
+                  "[SEND] {\"type\":\"token\",\"token\":\"is ***, short\"}\n");
+}
+
 static void what_is_no_message_is_not_shown(void **state)
 {
     (void)state;
@@ -61,7 +77,7 @@ static void long_messages_are_cut(void **state)
     memcpy(line + sizeof(line) - 2, "\"}", 2);
     bytes_init(&out, 1 << 20);
     assert_int_equal(
-        agent_wire_trace_line(&out, "[RECV]", span_make(line, sizeof(line)), environment), 0);
+        agent_wire_trace_line(&out, "[RECV]", span_make(line, sizeof(line)), environment, NULL), 0);
     assert_true(out.n <= LOGSINK_LINE_MAX);
     assert_true(span_ends_with(bytes_span(&out), SPAN(LOGSINK_CUT_MARK "\n")));
     bytes_deinit(&out);
@@ -72,6 +88,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_are_shown_with_their_secrets_masked),
         cmocka_unit_test(keys_of_services_are_masked_wherever_they_stand),
+        cmocka_unit_test(tokens_of_variables_and_settings_are_masked_in_texts),
         cmocka_unit_test(what_is_no_message_is_not_shown),
         cmocka_unit_test(long_messages_are_cut),
     };
