@@ -2,6 +2,7 @@
  * stand first in their message, ids are letters, digits, '_' and '-'. */
 #include "agent/model_anthropic.h"
 
+#include "agent/model_ids.h"
 #include "agent/model_input.h"
 #include "agent/model_write.h"
 #include "base/error.h"
@@ -14,22 +15,6 @@ static void write_type(JsonWriter *w, const char *type)
 {
     json_write_key(w, SPAN("type"));
     json_write_string(w, span_from_str(type));
-}
-
-static void write_id(JsonWriter *w, Span key, Span id)
-{
-    char wire[WIRE_ID_MAX];
-    size_t n = id.n < sizeof(wire) ? id.n : sizeof(wire);
-
-    for (size_t i = 0; i < n; i++) {
-        char c = id.p[i];
-        bool is_allowed = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                          (c >= '0' && c <= '9') || c == '_' || c == '-';
-
-        wire[i] = is_allowed ? c : '_';
-    }
-    json_write_key(w, key);
-    json_write_string(w, n > 0 ? span_make(wire, n) : SPAN("_"));
 }
 
 static void write_image(JsonWriter *w, const AgentBlock *block)
@@ -74,7 +59,8 @@ static void write_block(JsonWriter *w, const AgentBlock *block)
         break;
     case AGENT_BLOCK_TOOL_USE:
         write_type(w, "tool_use");
-        write_id(w, SPAN("id"), block->id);
+        json_write_key(w, SPAN("id"));
+        json_write_string(w, block->id);
         json_write_key(w, SPAN("name"));
         model_write_name(w, block->name);
         json_write_key(w, SPAN("input"));
@@ -82,7 +68,8 @@ static void write_block(JsonWriter *w, const AgentBlock *block)
         break;
     case AGENT_BLOCK_TOOL_RESULT:
         write_type(w, "tool_result");
-        write_id(w, SPAN("tool_use_id"), block->id);
+        json_write_key(w, SPAN("tool_use_id"));
+        json_write_string(w, block->id);
         json_write_key(w, SPAN("content"));
         json_write_string(w, block->text);
         if (block->is_error) {
@@ -174,7 +161,7 @@ static void write_tool(JsonWriter *w, const AgentToolSpec *tool)
     json_write_end_object(w);
 }
 
-int model_anthropic_write(Bytes *out, const ModelRequest *request, const ModelBody *body)
+static int write_request(Bytes *out, const ModelRequest *request, const ModelBody *body)
 {
     JsonWriter w;
 
@@ -201,4 +188,17 @@ int model_anthropic_write(Bytes *out, const ModelRequest *request, const ModelBo
     }
     json_write_end_object(&w);
     return json_writer_finish(&w);
+}
+
+int model_anthropic_write(Bytes *out, const ModelRequest *request, const ModelBody *body)
+{
+    ModelRequest sent;
+    Arena arena;
+    int r;
+
+    arena_init(&arena, SIZE_MAX);
+    r = model_ids_make(&arena, request, WIRE_ID_MAX, &sent);
+    r = r != 0 ? err_pass(r) : write_request(out, &sent, body);
+    arena_deinit(&arena);
+    return r;
 }

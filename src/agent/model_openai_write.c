@@ -2,6 +2,7 @@
  * content as a string unless there are pictures, "" and not null beside calls. */
 #include "agent/model_openai.h"
 
+#include "agent/model_ids.h"
 #include "agent/model_write.h"
 #include "base/bytes.h"
 #include "base/error.h"
@@ -235,7 +236,7 @@ static void write_tool(JsonWriter *w, const AgentToolSpec *tool)
     json_write_end_object(w);
 }
 
-int model_openai_write(Bytes *out, const ModelRequest *request, const ModelBody *body)
+static int write_request(Bytes *out, const ModelRequest *request, const ModelBody *body)
 {
     JsonWriter w;
 
@@ -259,4 +260,17 @@ int model_openai_write(Bytes *out, const ModelRequest *request, const ModelBody 
     }
     json_write_end_object(&w);
     return json_writer_finish(&w);
+}
+
+int model_openai_write(Bytes *out, const ModelRequest *request, const ModelBody *body)
+{
+    ModelRequest sent;
+    Arena arena;
+    int r;
+
+    arena_init(&arena, SIZE_MAX);
+    r = model_ids_make(&arena, request, 0, &sent);
+    r = r != 0 ? err_pass(r) : write_request(out, &sent, body);
+    arena_deinit(&arena);
+    return r;
 }

@@ -213,6 +213,25 @@ static void a_request_is_written(void **state)
     free(text);
 }
 
+/* A service that names every call alike, in a conversation that goes on with another. */
+static void ids_that_repeat_are_sent_once(void **state)
+{
+    static const AgentBlock call[] = {BLOCK_USE("f:0", "f", "{}")};
+    static const AgentBlock result[] = {BLOCK_RESULT("f:0", "r", false)};
+    static const AgentMessage messages[] = {MESSAGE_MODEL(call), MESSAGE_USER(result),
+                                            MESSAGE_MODEL(call), MESSAGE_USER(result)};
+    ModelRequest request = {.messages = messages, .n_messages = TW_ARRAY_SIZE(messages)};
+    ModelBody body = {.model = SPAN("m")};
+    char *text = request_text(&model_anthropic, &request, &body);
+
+    (void)state;
+    assert_non_null(strstr(text, "\"id\":\"f_0\""));
+    assert_non_null(strstr(text, "\"tool_use_id\":\"f_0\""));
+    assert_non_null(strstr(text, "\"id\":\"f_0_2\""));
+    assert_non_null(strstr(text, "\"tool_use_id\":\"f_0_2\""));
+    free(text);
+}
+
 static int write_scenario(void *context)
 {
     ModelBody body = {.model = SPAN("m")};
@@ -253,6 +272,7 @@ int main(void)
         cmocka_unit_test(an_overload_may_pass),
         cmocka_unit_test(tokens_are_counted),
         cmocka_unit_test(a_request_is_written),
+        cmocka_unit_test(ids_that_repeat_are_sent_once),
         cmocka_unit_test(no_memory_is_an_error_and_nothing_worse),
     };
 

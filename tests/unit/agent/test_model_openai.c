@@ -347,6 +347,25 @@ static void a_request_is_written(void **state)
     free(text);
 }
 
+/* A service that names every call alike, in a conversation that goes on with another. */
+static void ids_that_repeat_are_sent_once(void **state)
+{
+    static const AgentBlock call[] = {BLOCK_USE("f:0", "f", "{}")};
+    static const AgentBlock result[] = {BLOCK_RESULT("f:0", "r", false)};
+    static const AgentMessage messages[] = {MESSAGE_MODEL(call), MESSAGE_USER(result),
+                                            MESSAGE_MODEL(call), MESSAGE_USER(result)};
+    ModelRequest request = {.messages = messages, .n_messages = TW_ARRAY_SIZE(messages)};
+    ModelBody body = {.model = SPAN("m")};
+    char *text = request_text(&model_openai, &request, &body);
+
+    (void)state;
+    assert_non_null(strstr(text, "\"id\":\"f:0\""));
+    assert_non_null(strstr(text, "\"tool_call_id\":\"f:0\""));
+    assert_non_null(strstr(text, "\"id\":\"f:0_2\""));
+    assert_non_null(strstr(text, "\"tool_call_id\":\"f:0_2\""));
+    free(text);
+}
+
 static void the_dialects_own_service_is_told_the_new_name(void **state)
 {
     ModelBody body = {.model = SPAN("m"), .is_first_party = true};
@@ -416,6 +435,7 @@ int main(void)
         cmocka_unit_test(tokens_are_counted_if_told),
         cmocka_unit_test(names_are_mapped_there_and_back),
         cmocka_unit_test(a_request_is_written),
+        cmocka_unit_test(ids_that_repeat_are_sent_once),
         cmocka_unit_test(the_dialects_own_service_is_told_the_new_name),
         cmocka_unit_test(a_request_that_is_too_large_is_refused),
         cmocka_unit_test(no_memory_is_an_error_and_nothing_worse),
