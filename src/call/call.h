@@ -160,6 +160,8 @@ struct Call {
     bool wants_progress;
     CallLogLevel log_level;
     unsigned can;       /* CALL_CAN_* */
+    bool names_missing; /* the asker's protocol has an error that says what it would have to be
+                           asked for: a question beyond `can` ends the call with that */
     int64_t timeout_ms; /* 0: the entry's, else the router's default */
     CallLater later;
     int64_t later_ms; /* how long the asker wants the task to be kept; 0: not said; < 0: for ever */

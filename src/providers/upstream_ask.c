@@ -4,12 +4,17 @@
  * same call again, for a legacy one its door asks and repeats the call itself. The server's call is
  * parked meanwhile, under a name that cannot be guessed and that only the same owner may use; it is
  * resumed when the call comes again with that name as its state. Several questions of one call that
- * come together are told together, in a task of the loop.
+ * come together are told together: those of a modern server in a task of the loop, those of a
+ * legacy one a moment later.
  *
  * A modern server says which call asks. A legacy one on stdio does not: if all open calls are of
  * one asker it is the oldest of them that can answer; if not, the question is refused, and from
  * then on different askers take turns at this server (call_must_wait), if one of them could be
- * asked at all. So a question is never shown to the wrong asker.
+ * asked at all. A parked call is not counted there: its server waits for the answer, and its asker
+ * may never come back. So a question is not shown to the wrong asker.
+ *
+ * A question that the asker did not say it can answer is refused. If its call then fails, an asker
+ * whose protocol has an error for that is told what was missing.
  */
 #include "providers/upstream_impl.h"
 
@@ -25,6 +30,12 @@
 
 /* Of a question's params; servers are not to ask for more than they may answer. */
 #define ASK_PARAMS_BYTES ((size_t)1024 * 1024)
+
+/* A legacy server asks each question for itself: those that follow so soon are told with the first.
+ * Nobody who answers notices it. */
+#define ASK_TOGETHER_MS 20
+
+#define ASK_LACK_WORDS "Method not found: the client that called cannot be asked for this"
 
 /* Questions of one call at once. */
 #define ASK_MAX_EACH 32
@@ -55,7 +66,7 @@ void upstream_asks_free(UpstreamCall *held)
 }
 
 /* Appends it, so that they are told in their order. */
-static int ask_add(UpstreamCall *held, const McpClientEvent *event)
+static int ask_add(UpstreamCall *held, const McpClientEvent *event, bool is_refused)
 {
     UpstreamAsk **at = &held->asks;
     UpstreamAsk *ask = mem_alloc_array(1, sizeof(*ask));
@@ -67,6 +78,7 @@ static int ask_add(UpstreamCall *held, const McpClientEvent *event)
     }
     ask->number = event->ask;
     ask->kind = event->ask_kind;
+    ask->is_refused = is_refused;
     bytes_init(&ask->key, LIMIT_KEEP_BYTES);
     bytes_init(&ask->params, ASK_PARAMS_BYTES);
     r = event->text.n > 0 ? bytes_append_span(&ask->key, event->text)
@@ -87,6 +99,14 @@ static int ask_add(UpstreamCall *held, const McpClientEvent *event)
     return 0;
 }
 
+static void ask_tell_soon(Upstream *server)
+{
+    if (server->tell_ms == 0) {
+        server->tell_ms = io_loop_now_ms(server->owner->config.loop) + ASK_TOGETHER_MS;
+        upstream_set_timer(server);
+    }
+}
+
 static void ask_refuse(Upstream *server, const McpClientEvent *event, int code, const char *words)
 {
     logsink_write(server->owner->config.log, LOGSINK_LEVEL_DEBUG, "upstream",
@@ -95,28 +115,53 @@ static void ask_refuse(Upstream *server, const McpClientEvent *event, int code, 
     (void)mcp_peer_refuse(server->peer, event->ask, code, span_from_str(words));
 }
 
+/* Does the server work on it? One that waits for an answer does not speak meanwhile. */
+static bool ask_is_running(const UpstreamCall *held)
+{
+    return !held->is_parked && !held->is_dead && held->id != 0 && held->end == UPSTREAM_END_NONE;
+}
+
+static bool ask_is_waiting(const UpstreamCall *held)
+{
+    return held->is_parked && held->end == UPSTREAM_END_NONE;
+}
+
+static Span ask_owner(const UpstreamCall *held)
+{
+    return held->call != NULL ? held->call->owner : bytes_span(&held->owner);
+}
+
+/* Those that run are looked at first: an asker who never comes back must not make the questions of
+ * all others nobody's. */
 UpstreamCall *upstream_sole_call(const Upstream *server, unsigned need, bool *ret_many)
 {
-    UpstreamCall *found = NULL;
     const UpstreamCall *any = NULL;
+    UpstreamCall *found = NULL;
+    bool is_any_running;
 
     *ret_many = false;
     for (UpstreamCall *held = server->first; held != NULL; held = held->next) {
-        if (held->is_dead || held->id == 0 || held->end != UPSTREAM_END_NONE) {
+        if (!ask_is_running(held)) {
             continue;
         }
-        if (any != NULL && !upstream_same_asker(any, held->asker,
-                                                held->call != NULL ? held->call->owner
-                                                                   : bytes_span(&held->owner))) {
+        if (any != NULL && !upstream_same_asker(any, held->asker, ask_owner(held))) {
             *ret_many = true;
             return NULL;
         }
         any = held;
-        /* One that is being answered already comes last. */
-        if ((held->can & need) == need &&
-            (found == NULL || (found->is_parked && !held->is_parked))) {
-            found = held;
+        found = found == NULL && (held->can & need) == need ? held : found;
+    }
+    is_any_running = any != NULL;
+    for (UpstreamCall *held = server->first; found == NULL && held != NULL; held = held->next) {
+        if (!ask_is_waiting(held)) {
+            continue;
         }
+        if (any != NULL && !upstream_same_asker(any, held->asker, ask_owner(held))) {
+            *ret_many = !is_any_running;
+            return NULL;
+        }
+        any = held;
+        found = (held->can & need) == need ? held : found;
     }
     return found;
 }
@@ -130,6 +175,26 @@ static size_t ask_parked_of(const Upstream *server, const UpstreamCall *mine)
         n += held->is_parked && upstream_same_asker(held, mine->asker, owner);
     }
     return n;
+}
+
+/* A question beyond what the asker can. Whose call fails now may learn why. It is refused with the
+ * answers to those that come with it, so that they are told. */
+static bool ask_keep_lack(Upstream *server, UpstreamCall *held, const McpClientEvent *event)
+{
+    bool many;
+
+    if (held == NULL && event->id == 0) {
+        held = upstream_sole_call(server, 0, &many);
+    }
+    if (held == NULL || held->is_dead) {
+        return false;
+    }
+    held->lacks |= 1u << event->ask_kind;
+    if (server->is_modern || held->call == NULL || ask_add(held, event, true) != 0) {
+        return false;
+    }
+    ask_tell_soon(server);
+    return true;
 }
 
 /* The call that it belongs to; NULL: nobody can be asked, and the server was told. */
@@ -156,10 +221,12 @@ static UpstreamCall *ask_find_call(Upstream *server, const McpClientEvent *event
         return NULL;
     }
     if (held == NULL || held->is_dead || (held->can & need) == 0) {
-        ask_refuse(server, event, -32601,
-                   held == NULL && server->n_calls == 0
-                       ? "Method not found: there is no call whose client could be asked"
-                       : "Method not found: the client that called cannot be asked for this");
+        if (!ask_keep_lack(server, held, event)) {
+            ask_refuse(server, event, -32601,
+                       held == NULL && server->n_calls == 0
+                           ? "Method not found: there is no call whose client could be asked"
+                           : ASK_LACK_WORDS);
+        }
         return NULL;
     }
     if (!held->is_parked && (server->n_parked >= LIMIT_UPSTREAM_PARKED ||
@@ -177,13 +244,18 @@ void upstream_ask_take(Upstream *server, const McpClientEvent *event)
     if (held == NULL) {
         return;
     }
-    if (ask_add(held, event) != 0) {
+    if (ask_add(held, event, false) != 0) {
         ask_refuse(server, event, -32603, "the question is too large, or there are too many");
         return;
     }
-    if (held->call != NULL) {
+    if (held->call == NULL) {
+        return;
+    }
+    if (server->is_modern) {
         server->has_news = true;
         upstreams_post(server->owner);
+    } else {
+        ask_tell_soon(server);
     }
 }
 
@@ -236,6 +308,67 @@ static int ask_decode(const UpstreamAsk *ask, Arena *arena, CallAsk *ret)
     return err_fold(r);
 }
 
+/* Gives the one behind it. */
+static UpstreamAsk *ask_refuse_kept(Upstream *server, UpstreamAsk *ask)
+{
+    UpstreamAsk *next = ask->next;
+
+    (void)mcp_peer_refuse(server->peer, ask->number, -32601, SPAN(ASK_LACK_WORDS));
+    (void)ask_free(ask);
+    return next;
+}
+
+/* Refuses what is to be refused, if nothing else is asked. */
+static bool ask_refuse_lacks(UpstreamCall *held)
+{
+    for (const UpstreamAsk *ask = held->asks; ask != NULL; ask = ask->next) {
+        if (!ask->is_refused) {
+            return false;
+        }
+    }
+    while (held->asks != NULL) {
+        held->asks = ask_refuse_kept(held->server, held->asks);
+    }
+    held->has_news = false;
+    return true;
+}
+
+/* Sends the answers that have come to questions that were told, or to those that were not. */
+static void ask_answer(UpstreamCall *held, const Call *call, bool is_told)
+{
+    UpstreamAsk **at = &held->asks;
+
+    while (*at != NULL) {
+        UpstreamAsk *ask = *at;
+        JsonValue answer;
+
+        if (is_told && ask->is_refused) {
+            *at = ask_refuse_kept(held->server, ask);
+            continue;
+        }
+        if (ask->is_told != is_told || !call_input(call, bytes_span(&ask->key), &answer)) {
+            at = &ask->next;
+            continue;
+        }
+        *at = ask->next;
+        (void)mcp_peer_answer(held->server->peer, ask->number, json_span(answer));
+        (void)ask_free(ask);
+    }
+}
+
+/* Answers may come before the questions, from an asker who knows them. Once: a server that asks
+ * again did not like them. True: no question is left. */
+static bool ask_answer_ahead(UpstreamCall *held)
+{
+    if (held->park[0] != '\0' || held->was_answered_ahead || held->call->inputs.node == NULL) {
+        return false;
+    }
+    held->was_answered_ahead = true;
+    ask_answer(held, held->call, false);
+    held->has_news = held->asks != NULL;
+    return held->asks == NULL;
+}
+
 static int park_name(UpstreamCall *held)
 {
     uint8_t random[16];
@@ -259,7 +392,9 @@ static int ask_tell(UpstreamCall *held, Arena *arena)
     bytes_clear(&held->owner);
     r = r != 0 ? r : bytes_append_span(&held->owner, call->owner);
     for (UpstreamAsk *ask = held->asks; r == 0 && ask != NULL; ask = ask->next) {
-        r = ask_decode(ask, arena, &asks[result.n_asks++]);
+        if (!ask->is_refused) {
+            r = ask_decode(ask, arena, &asks[result.n_asks++]);
+        }
         ask->is_told = true;
     }
     if (r != 0) {
@@ -279,6 +414,52 @@ static int ask_tell(UpstreamCall *held, Arena *arena)
     upstream_set_timer(server);
     call_finish(call, &result);
     return 0;
+}
+
+bool upstream_tell_missing(Call *call, unsigned lacks)
+{
+    CallAsk asks[TW_ARRAY_SIZE(ask_words)];
+    CallResult result = {.kind = CALL_RESULT_ASK, .asks = asks};
+
+    lacks &= ~call->can;
+    if (lacks == 0 || !call->names_missing) {
+        return false;
+    }
+    for (CallAskKind kind = 0; kind < TW_ARRAY_SIZE(ask_words); kind++) {
+        if ((lacks & 1u << kind) != 0) {
+            asks[result.n_asks++] = (CallAsk){.kind = kind, .key = SPAN("missing")};
+        }
+    }
+    call_finish(call, &result);
+    return true;
+}
+
+unsigned upstream_missing_of(const McpClientEvent *event)
+{
+    static const struct {
+        const char *name;
+        CallAskKind kind;
+    } rows[] = {
+        {"elicitation", CALL_ASK_FORM}, {"sampling", CALL_ASK_SAMPLE}, {"roots", CALL_ASK_ROOTS}};
+    unsigned lacks = 0;
+    JsonValue needs;
+    JsonValue member;
+
+    if (event->is_ours || event->code != -32021 || event->value.node == NULL ||
+        json_kind(event->value) != JSON_OBJECT ||
+        !json_get(event->value, SPAN("requiredCapabilities"), &needs) ||
+        json_kind(needs) != JSON_OBJECT) {
+        return 0;
+    }
+    for (size_t i = 0; i < TW_ARRAY_SIZE(rows); i++) {
+        if (json_get(needs, span_from_str(rows[i].name), &member)) {
+            bool is_page = rows[i].kind == CALL_ASK_FORM && json_kind(member) == JSON_OBJECT &&
+                           json_get(member, SPAN("url"), &member);
+
+            lacks |= 1u << (is_page ? CALL_ASK_URL : rows[i].kind);
+        }
+    }
+    return lacks;
 }
 
 static void ask_refuse_all(UpstreamCall *held)
@@ -305,6 +486,9 @@ void upstream_asks_tell(Upstream *server)
             held = held->next;
             continue;
         }
+        if (ask_answer_ahead(held) || ask_refuse_lacks(held)) {
+            continue;
+        }
         arena_init(&arena, SIZE_MAX);
         if (ask_tell(held, &arena) != 0) {
             ask_refuse_all(held);
@@ -312,6 +496,7 @@ void upstream_asks_tell(Upstream *server)
         arena_deinit(&arena);
         held = server->first; /* whoever was told may have ended others */
     }
+    upstream_turns(server);
 }
 
 /* ---- those who do not come back ---- */
@@ -371,25 +556,6 @@ static UpstreamCall *park_find(const Upstream *server, const Call *call)
     return NULL;
 }
 
-/* Sends the answers that have come. */
-static void resume_answer(Upstream *server, UpstreamCall *held, const Call *call)
-{
-    UpstreamAsk **at = &held->asks;
-
-    while (*at != NULL) {
-        UpstreamAsk *ask = *at;
-        JsonValue answer;
-
-        if (!ask->is_told || !call_input(call, bytes_span(&ask->key), &answer)) {
-            at = &ask->next;
-            continue;
-        }
-        *at = ask->next;
-        (void)mcp_peer_answer(server->peer, ask->number, json_span(answer));
-        (void)ask_free(ask);
-    }
-}
-
 /* It ended while its asker was thinking. */
 static void resume_ended(UpstreamCall *held, Call *call)
 {
@@ -446,7 +612,7 @@ void upstream_resume(Upstream *server, Call *call)
     held->can = call->can;
     held->asker = call->asker;
     call->provider_data = held;
-    resume_answer(server, held, call);
+    ask_answer(held, call, true);
     if (held->asks != NULL) {
         /* Some have no answer, or have come meanwhile: in a moment, when start has returned. */
         held->has_news = true;

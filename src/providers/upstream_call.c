@@ -284,7 +284,7 @@ bool upstream_same_asker(const UpstreamCall *held, const CallAsker *asker, Span 
 }
 
 /* Where a server's questions do not say which call they belong to, those who could be asked must
- * not have calls there at the same time as others. */
+ * not have calls there at the same time as others. A parked call is in nobody's way. */
 static bool call_must_wait(const Upstream *server, const UpstreamCall *mine)
 {
     if (!server->takes_turns) {
@@ -294,7 +294,7 @@ static bool call_must_wait(const Upstream *server, const UpstreamCall *mine)
         if (held == mine) {
             return false; /* those behind it wait for it */
         }
-        if (!held->is_dead && ((held->can | mine->can) != 0) &&
+        if (!held->is_dead && !held->is_parked && ((held->can | mine->can) != 0) &&
             !upstream_same_asker(held, mine->asker, mine->call->owner)) {
             return true;
         }
@@ -467,10 +467,19 @@ static void call_keep_end(UpstreamCall *held, UpstreamEnd end, Span what)
     held->end = bytes_append_span(&held->kept, what) == 0 ? end : UPSTREAM_END_LOST;
 }
 
+static bool result_is_error(JsonValue value)
+{
+    JsonValue member;
+    bool flag = false;
+
+    return json_get(value, SPAN("isError"), &member) && json_bool(member, &flag) && flag;
+}
+
 void upstream_call_take_result(UpstreamCall *held, JsonValue value)
 {
     Upstream *server = held->server;
     Call *call = held->call;
+    unsigned lacks;
 
     server->n_in_row = 0;
     if (held->is_dead) {
@@ -482,8 +491,11 @@ void upstream_call_take_result(UpstreamCall *held, JsonValue value)
         call_keep_end(held, UPSTREAM_END_RESULT, json_span(value));
         return;
     }
+    lacks = result_is_error(value) ? held->lacks : 0;
     upstream_call_close(held);
-    upstream_finish(server->owner, call, value);
+    if (!upstream_tell_missing(call, lacks)) {
+        upstream_finish(server->owner, call, value);
+    }
     if (server->n_unturned > 0) {
         upstream_turns(server);
     }
@@ -525,6 +537,7 @@ void upstream_call_take_error(UpstreamCall *held, const McpClientEvent *event)
     Upstream *server = held->server;
     Call *call = held->call;
     CallResult result = error_of(event, held->verb);
+    unsigned lacks;
 
     if (held->is_dead) {
         upstream_call_close(held);
@@ -549,8 +562,11 @@ void upstream_call_take_error(UpstreamCall *held, const McpClientEvent *event)
         server->n_in_row = 0; /* it works */
     }
     call->may_have_run = event->is_ours;
+    lacks = held->lacks | upstream_missing_of(event);
     upstream_call_close(held);
-    call_finish(call, &result);
+    if (!upstream_tell_missing(call, lacks)) {
+        call_finish(call, &result);
+    }
     upstream_turns(server);
 }
 
@@ -595,7 +611,7 @@ void upstream_calls_lose(Upstream *server, Span why)
 
 int64_t upstream_calls_deadline(const Upstream *server)
 {
-    int64_t due_ms = INT64_MAX;
+    int64_t due_ms = server->tell_ms != 0 ? server->tell_ms : INT64_MAX;
 
     for (const UpstreamCall *held = server->n_parked > 0 ? server->first : NULL; held != NULL;
          held = held->next) {
@@ -610,6 +626,11 @@ void upstream_calls_advance(Upstream *server, int64_t now_ms)
 {
     UpstreamCall *held = server->n_parked > 0 ? server->first : NULL;
 
+    if (server->tell_ms != 0 && now_ms >= server->tell_ms) {
+        server->tell_ms = 0;
+        server->has_news = true;
+        upstreams_post(server->owner);
+    }
     while (held != NULL) {
         UpstreamCall *next = held->next;
 

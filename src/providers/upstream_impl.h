@@ -95,9 +95,10 @@ typedef struct UpstreamAsk UpstreamAsk;
 struct UpstreamAsk {
     uint64_t number; /* the session's */
     CallAskKind kind;
-    Bytes key;    /* text */
-    Bytes params; /* JSON; empty: none */
-    bool is_told; /* the asker has been asked */
+    Bytes key;       /* text */
+    Bytes params;    /* JSON; empty: none */
+    bool is_told;    /* the asker has been asked */
+    bool is_refused; /* it cannot be: the server hears that with the answers to the others */
     UpstreamAsk *next;
 };
 
@@ -119,12 +120,14 @@ struct UpstreamCall {
     bool is_sent;    /* the server may have seen it */
     bool is_lost;    /* the session ended it; why comes next */
     unsigned can;
+    unsigned lacks; /* what the server asked for beside that */
     const CallAsker *asker;
     UpstreamCall *next; /* of the server's, oldest first */
     UpstreamCall *prev;
 
     UpstreamAsk *asks;
     bool has_news; /* some of them are not told */
+    bool was_answered_ahead;
     bool is_parked;
     char park[33]; /* its name in the asker's state; "": it never asked */
     Bytes owner;   /* of the parked call: who may come back for it */
@@ -191,6 +194,7 @@ struct Upstream {
     bool must_subscribe;    /* some of them are not as the server knows them: by the task */
     McpRequestId listen;    /* modern: the subscription; 0: none */
     bool has_news;          /* questions to be told, or calls that were lost: by the task */
+    int64_t tell_ms;        /* when questions are to be told; 0: none wait */
 };
 
 /* A session that is being closed. */
@@ -295,6 +299,10 @@ void upstream_asks_free(UpstreamCall *held);
 void upstream_park_end(UpstreamCall *held);
 /* As router_set_forsaken has it. */
 void upstreams_on_forsaken(void *context, const CallAsker *asker, Span state);
+/* Ends the call with what it would have had to be able to answer. False: not its case. */
+bool upstream_tell_missing(Call *call, unsigned lacks);
+/* What a modern server's error says of that; 0: it is another error. */
+unsigned upstream_missing_of(const McpClientEvent *event);
 /* The one call that the server must mean, where it does not say; NULL: nobody knows. */
 UpstreamCall *upstream_sole_call(const Upstream *server, unsigned need, bool *ret_many);
 

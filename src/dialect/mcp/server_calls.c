@@ -265,6 +265,7 @@ static void open_call(McpServer *server, const McpInbound *in, Span method, cons
     call->only_shown = in->offer.lazy_tools;
     call->wants_progress = in->token.n > 0;
     call->log_level = in->log_level;
+    call->names_missing = in->revision >= MCP_FIRST_MODERN;
     call->can = in->can;
     call->later = want->later;
     call->later_ms = want->later_ms;
