@@ -40,8 +40,9 @@ example: all
 ## conformance: the official MCP conformance suites against our server and client, with exact counts
 conformance:
 	scripts/setup build test
-	$(call build,dev) --target conformance_server conformance_client
-	scripts/run-conformance build/dev/tests/conformance/conformance_server build/dev/tests/conformance/conformance_client
+	$(call build,dev) --target conformance_server conformance_client toolwire
+	scripts/run-conformance build/dev/tests/conformance/conformance_server build/dev/tests/conformance/conformance_client \
+	    build/dev/toolwire
 
 ## bench: the benchmarks, one after another, beside other libraries
 bench:
