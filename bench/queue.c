@@ -94,6 +94,7 @@ static void print_side(Report *report, Side *side, size_t n_rounds, double goal)
 static void row_whole(Report *report, const Options *options)
 {
     Side library = {.name = "library"};
+    Side threads = {.name = "threads"};
     Side hands = {.name = "sqlite"};
     Side redis = {.name = "redis"};
     bool has_redis = side_redis_start(options->folder);
@@ -104,6 +105,9 @@ static void row_whole(Report *report, const Options *options)
         measure(&hands, i, &run, options->n_jobs);
         run = side_library(options->folder, options->n_jobs);
         measure(&library, i, &run, options->n_jobs);
+        run = side_threads(options->folder, options->n_jobs);
+        measure(&threads, i, &run, options->n_jobs);
+        threads.ratio[i] = library.rate[i] / threads.rate[i];
         if (has_redis) {
             run = side_redis(options->n_jobs);
             measure(&redis, i, &run, options->n_jobs);
@@ -114,6 +118,7 @@ static void row_whole(Report *report, const Options *options)
     }
     report_row(report, "whole", "whole jobs, 64 producers; each stage acknowledged when on disk");
     print_side(report, &library, options->n_rounds, 0);
+    print_side(report, &threads, options->n_rounds, 0);
     print_side(report, &hands, options->n_rounds, 0.8);
     if (has_redis) {
         print_side(report, &redis, options->n_rounds, 0);

@@ -1,4 +1,4 @@
-/* bench/queue_sides.h: the same jobs through three queues.
+/* bench/queue_sides.h: the same jobs through three queues, ours by both of its doors.
  *
  * A whole job is enqueued, claimed and completed, each acknowledged after it is on disk; whoever
  * has the acknowledgement of one goes on with the next. In the library and in SQLite by hand 64
@@ -33,6 +33,9 @@ typedef struct SideRun {
 
 /* The library: one operation each, submitted from its own callbacks. */
 SideRun side_library(const char *folder, size_t n_jobs);
+
+/* The library's public functions (toolwire/queue.h), by 128 threads that wait. */
+SideRun side_threads(const char *folder, size_t n_jobs);
 
 /* SQLite by hand: one thread, one table, and each commit holds 64 new jobs, a claim of 64 by one
  * statement, and the results of 64 that were claimed before. The same settings: log, FULL. */
