@@ -430,7 +430,8 @@ static void upstream_cancel(void *context, Call *call)
     call->provider_data = NULL;
     call->may_have_run = held->is_sent;
     held->call = NULL;
-    if (held->id == 0) {
+    /* Without a peer the server is being left: somebody who was told of it takes others back. */
+    if (held->id == 0 || server->peer == NULL) {
         upstream_call_close(held);
     } else {
         held->is_dead = true;
