@@ -256,8 +256,13 @@ static int call_send(UpstreamCall *held)
                                  .log_level = call->log_level,
                                  .timeout_ms = LIMIT_CALL_MAX_MS,
                                  .context = held};
-    int r = write_params(&owner->params, held->item, call);
+    int r;
 
+    /* Whoever subscribed before this call hears of what it changes. */
+    if (server->must_subscribe && server->state == UPSTREAM_READY) {
+        upstream_subscribe_changed(server);
+    }
+    r = write_params(&owner->params, held->item, call);
     bytes_clear(&owner->text);
     r = r != 0 ? r : write_meta(&owner->text, call->meta);
     if (r != 0) {

@@ -194,7 +194,7 @@ const tests = {
             const listen = (...uris) => client.modern('subscriptions/listen', { notifications: { resourceSubscriptions: uris } });
             const drop = (requestId) => client.send({ method: 'notifications/cancelled', params: { requestId } });
             const first = listen('res://one').id;
-            await held('res://one');
+            assert.equal(textOf(await client.call('held', {})), 'res://one'); // no call overtakes it
             const second = listen('res://one', 'res://all/7', 'res://nobody/has/it').id;
             await client.start('resources/subscribe', { uri: 'res://all/8' });
             await held('res://all/7 res://all/8 res://one');
