@@ -139,6 +139,7 @@ static void run(unsigned flags, Span rest)
                               .is_step_up = (flags & FLAG_STEP_UP) != 0,
                               .may_ask = (flags & FLAG_ALONE) == 0,
                               .random = fixed};
+    char by_hand[] = "c";
     Span field = take(&rest);
     OauthChallenge challenge;
     OauthFlow *flow = NULL;
@@ -146,7 +147,7 @@ static void run(unsigned flags, Span rest)
     unsigned n = 0;
 
     if ((flags & FLAG_BY_HAND) != 0) {
-        settings.client_id = (char[]){"c"};
+        settings.client_id = by_hand;
     }
     arena_init(&arena, (size_t)1 << 24);
     FUZZ_REQUIRE(oauth_challenge_parse(&challenge, &arena, &field, 1) == 0);
