@@ -362,7 +362,7 @@ static void a_change_of_a_job_goes_to_those_who_wait_for_it(void **state)
     Client clients[2][2];
     Client any;
     char ids[2][QUEUE_ID_BYTES];
-    char line[QUEUE_ID_BYTES + 64];
+    char line[2 * QUEUE_ID_BYTES + 64]; /* ids are two for the compiler */
     char like[QUEUE_ID_BYTES];
 
     client_wait(&any, place, "GET /pending_request?methods=m.none&" LONG);
