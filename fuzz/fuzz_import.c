@@ -86,8 +86,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (import == NULL) {
         return 0;
     }
-    import_init(import, SPAN("/work/app"), (flags & FLAG_REFS) != 0);
-    if (import_read(import, SPAN("/work/app/.vscode/mcp.json"), text, NULL) == 0) {
+    import_init(import, SPAN("/srv/app"), (flags & FLAG_REFS) != 0);
+    if (import_read(import, SPAN("/srv/app/.vscode/mcp.json"), text, NULL) == 0) {
         check_merge(import, text, flags);
     }
     import_deinit(import);
