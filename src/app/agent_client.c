@@ -264,49 +264,15 @@ static void client_on_settle(void *context)
 
 /* ---- life ---- */
 
-static int client_copy_string(AgentClient *client, const char **s)
-{
-    if (*s != NULL) {
-        *s = arena_copy(&client->strings, span_from_str(*s)).p;
-        return *s == NULL ? err_raise(-ENOMEM) : 0;
-    }
-    return 0;
-}
-
-static int client_copy_strings(AgentClient *client, const char *const **list)
-{
-    const char **copy;
-    size_t n = 0;
-
-    if (*list == NULL) {
-        return 0;
-    }
-    while ((*list)[n] != NULL) {
-        n++;
-    }
-    copy = arena_alloc_array(&client->strings, n + 1, sizeof(*copy));
-    if (copy == NULL) {
-        return err_raise(-ENOMEM);
-    }
-    for (size_t i = 0; i < n; i++) {
-        copy[i] = (*list)[i];
-        if (client_copy_string(client, &copy[i]) != 0) {
-            return err_raise(-ENOMEM);
-        }
-    }
-    *list = copy;
-    return 0;
-}
-
 static int client_init(AgentClient *client, Diag *reterr_diag)
 {
     AgentClientConfig *config = &client->config;
     HashSeed seed;
     int r = random_fill(&seed, sizeof(seed));
 
-    r = r != 0 ? r : client_copy_strings(client, &config->argv);
-    r = r != 0 ? r : client_copy_strings(client, &config->environment);
-    r = r != 0 ? r : client_copy_string(client, &config->folder);
+    r = r != 0 ? r : arena_keep_strings(&client->strings, &config->argv);
+    r = r != 0 ? r : arena_keep_strings(&client->strings, &config->environment);
+    r = r != 0 ? r : arena_keep_string(&client->strings, &config->folder);
     r = r != 0 ? r : io_timer_new(&client->timer, config->loop, false, client_on_timer, client);
     r = r != 0 ? r : io_before_wait_new(&client->settle, config->loop, client_on_settle, client);
     if (r != 0) {

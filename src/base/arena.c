@@ -1,10 +1,12 @@
 #include "base/arena.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
 
 struct ArenaBlock {
     ArenaBlock *older;
@@ -218,4 +220,38 @@ void arena_reset(Arena *a, size_t keep_bytes)
     if (used <= keep_bytes) {
         (void)arena_open_block(a, used);
     }
+}
+
+int arena_keep_string(Arena *a, const char **s)
+{
+    if (*s != NULL) {
+        *s = arena_copy(a, span_from_str(*s)).p;
+        return *s == NULL ? err_raise(-ENOMEM) : 0;
+    }
+    return 0;
+}
+
+int arena_keep_strings(Arena *a, const char *const **list)
+{
+    const char **copy;
+    size_t n = 0;
+
+    if (*list == NULL) {
+        return 0;
+    }
+    while ((*list)[n] != NULL) {
+        n++;
+    }
+    copy = arena_alloc_array(a, n + 1, sizeof(*copy));
+    if (copy == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    for (size_t i = 0; i <= n; i++) {
+        copy[i] = (*list)[i];
+        if (arena_keep_string(a, &copy[i]) != 0) {
+            return err_raise(-ENOMEM);
+        }
+    }
+    *list = copy;
+    return 0;
 }

@@ -50,5 +50,10 @@ void arena_shrink(Arena *a, void *p, size_t old_n, size_t new_n);
 /* Copies s with a NUL behind it; ret.p is NULL on failure. */
 Span arena_copy(Arena *a, Span s);
 
+/* Puts a copy in the place of a string, or of a list that ends in NULL with its strings; NULL stays
+ * NULL. 0, -ENOMEM. */
+int arena_keep_string(Arena *a, const char **s);
+int arena_keep_strings(Arena *a, const char *const **list);
+
 /* Forgets all allocations. Keeps storage for the next round, at most keep_bytes of it. */
 void arena_reset(Arena *a, size_t keep_bytes);

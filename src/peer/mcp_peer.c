@@ -94,40 +94,6 @@ static void peer_on_settle(void *context)
     mcp_peer_set_timer(peer);
 }
 
-static int peer_copy_string(McpPeer *peer, const char **s)
-{
-    if (*s != NULL) {
-        *s = arena_copy(&peer->strings, span_from_str(*s)).p;
-        return *s == NULL ? err_raise(-ENOMEM) : 0;
-    }
-    return 0;
-}
-
-static int peer_copy_strings(McpPeer *peer, const char *const **list)
-{
-    const char **copy;
-    size_t n = 0;
-
-    if (*list == NULL) {
-        return 0;
-    }
-    while ((*list)[n] != NULL) {
-        n++;
-    }
-    copy = arena_alloc_array(&peer->strings, n + 1, sizeof(*copy));
-    if (copy == NULL) {
-        return err_raise(-ENOMEM);
-    }
-    for (size_t i = 0; i < n; i++) {
-        copy[i] = (*list)[i];
-        if (peer_copy_string(peer, &copy[i]) != 0) {
-            return err_raise(-ENOMEM);
-        }
-    }
-    *list = copy;
-    return 0;
-}
-
 static int peer_copy_fields(McpPeer *peer)
 {
     size_t n = peer->config.n_fields;
@@ -150,12 +116,12 @@ static int peer_copy_fields(McpPeer *peer)
 static int peer_init(McpPeer *peer, Diag *reterr_diag)
 {
     McpPeerConfig *config = &peer->config;
-    int r = peer_copy_strings(peer, &config->argv);
+    int r = arena_keep_strings(&peer->strings, &config->argv);
 
-    r = r != 0 ? r : peer_copy_strings(peer, &config->environment);
-    r = r != 0 ? r : peer_copy_string(peer, &config->folder);
-    r = r != 0 ? r : peer_copy_string(peer, &config->socket_path);
-    r = r != 0 ? r : peer_copy_string(peer, &config->url);
+    r = r != 0 ? r : arena_keep_strings(&peer->strings, &config->environment);
+    r = r != 0 ? r : arena_keep_string(&peer->strings, &config->folder);
+    r = r != 0 ? r : arena_keep_string(&peer->strings, &config->socket_path);
+    r = r != 0 ? r : arena_keep_string(&peer->strings, &config->url);
     r = r != 0 ? r : peer_copy_fields(peer);
     r = r != 0 ? r : io_timer_new(&peer->timer, config->loop, false, peer_on_timer, peer);
     r = r != 0 ? r : peer->ops->open(peer, &peer->wire, reterr_diag);

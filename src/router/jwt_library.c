@@ -1,53 +1,36 @@
 #include "router/jwt_library.h"
 
-#include <dlfcn.h>
 #include <stdbool.h>
-#include <string.h>
-
-#include <openssl/opensslv.h>
+#include <stddef.h>
 
 #include "router/jwt.h"
-
-#define LIBRARY_TEXT(number)  LIBRARY_TEXT2(number)
-#define LIBRARY_TEXT2(number) #number
-
-/* Of the version that the headers are of: another one's functions may be others. */
-#define LIBRARY_NAME "libcrypto.so." LIBRARY_TEXT(OPENSSL_SHLIB_VERSION)
+#include "router/libcrypto.h"
 
 #define X(returned, name, arguments)                                                               \
     _Static_assert(_Generic(&name, returned(*) arguments : 1, default : 0), #name);
 JWT_LIBRARY_FUNCTIONS(X)
 #undef X
 
-/* A function's address by way of its bytes: ISO C knows no conversion. */
-static bool library_find(void *handle, const char *name, void *ret_function)
-{
-    void *symbol = dlsym(handle, name);
-
-    memcpy(ret_function, &symbol, sizeof(symbol));
-    return symbol != NULL;
-}
-
 int jwt_library_open(JwtLibrary *ret, Diag *reterr_diag)
 {
     JwtLibrary library = {.handle = NULL};
     bool ok;
 
-    /* It registers what runs at the program's end, and must be there then. */
-    library.handle = dlopen(LIBRARY_NAME, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    library.handle = libcrypto_open();
     if (library.handle == NULL) {
         return diag_set(reterr_diag, JWT_E_UNSUPPORTED,
-                        "access tokens of issuers need OpenSSL's library " LIBRARY_NAME
+                        "access tokens of issuers need OpenSSL's library " LIBCRYPTO_NAME
                         ", which cannot be loaded");
     }
     ok = true;
-#define X(returned, name, arguments) ok = library_find(library.handle, #name, &library.name) && ok;
+#define X(returned, name, arguments)                                                               \
+    ok = libcrypto_find(library.handle, #name, &library.name) && ok;
     JWT_LIBRARY_FUNCTIONS(X)
 #undef X
     if (!ok) {
         jwt_library_close(&library);
         return diag_set(reterr_diag, JWT_E_UNSUPPORTED,
-                        "OpenSSL's library " LIBRARY_NAME " lacks what access tokens need");
+                        "OpenSSL's library " LIBCRYPTO_NAME " lacks what access tokens need");
     }
     *ret = library;
     return 0;
@@ -55,8 +38,5 @@ int jwt_library_open(JwtLibrary *ret, Diag *reterr_diag)
 
 void jwt_library_close(JwtLibrary *library)
 {
-    if (library->handle != NULL) {
-        (void)dlclose(library->handle);
-        library->handle = NULL;
-    }
+    libcrypto_close(&library->handle);
 }

@@ -284,6 +284,34 @@ static void out_of_memory_leaks_nothing(void **state)
     test_oom_sweep(oom_scenario, NULL);
 }
 
+static void kept_strings_are_copies_and_lists_end(void **state)
+{
+    char word[] = "serve";
+    const char *const words[] = {word, "", NULL};
+    const char *const *list = words;
+    const char *string = word;
+    const char *none = NULL;
+    Arena a;
+
+    (void)state;
+    arena_init(&a, 1 << 12);
+    assert_int_equal(arena_keep_strings(&a, &list), 0);
+    assert_int_equal(arena_keep_string(&a, &string), 0);
+    assert_int_equal(arena_keep_string(&a, &none), 0);
+    assert_null(none);
+    word[0] = 'x';
+    assert_string_equal(list[0], "serve");
+    assert_string_equal(list[1], "");
+    assert_null(list[2]);
+    assert_string_equal(string, "serve");
+    arena_deinit(&a);
+    arena_init(&a, 1);
+    list = words;
+    assert_int_equal(arena_keep_strings(&a, &list), -ENOMEM);
+    assert_ptr_equal(list, words);
+    arena_deinit(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -299,6 +327,7 @@ int main(void)
         cmocka_unit_test(failed_growth_leaves_the_allocation),
         cmocka_unit_test(shrinking_the_newest_gives_its_end_back),
         cmocka_unit_test(copy_is_terminated_and_independent),
+        cmocka_unit_test(kept_strings_are_copies_and_lists_end),
         cmocka_unit_test(steady_traffic_allocates_nothing),
         cmocka_unit_test(reset_gives_back_what_exceeds_the_keep_size),
         cmocka_unit_test(out_of_memory_leaks_nothing),
