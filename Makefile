@@ -2,6 +2,8 @@
 # `make help` lists the targets.
 
 JOBS         ?= $(shell nproc)
+# Many tests wait more than they work.
+TEST_JOBS    ?= $(shell expr 2 \* $(JOBS))
 PREFIX       ?= /usr/local
 DESTDIR      ?=
 FUZZ_SECONDS ?= 60
@@ -27,7 +29,7 @@ all:
 test:
 	scripts/setup build test
 	$(call build,dev)
-	scripts/run-tests dev $(JOBS)
+	scripts/run-tests dev $(TEST_JOBS)
 
 ## run: the hub, on http://127.0.0.1:7410 unless ARGS or a toolwire.json says otherwise; prints how agents are told of it
 run: all
@@ -74,14 +76,14 @@ format:
 asan tsan:
 	scripts/setup build test
 	$(call build,$@)
-	scripts/run-tests $@ $(JOBS)
+	scripts/run-tests $@ $(TEST_JOBS)
 
 ## coverage: lines executed by the tests, per layer
 coverage:
 	scripts/setup coverage
 	$(call build,coverage)
 	find build/coverage -name '*.gcda' -delete
-	scripts/run-tests coverage $(JOBS)
+	scripts/run-tests coverage $(TEST_JOBS)
 	scripts/coverage
 
 ## fuzz: every fuzz target for FUZZ_SECONDS (60)
