@@ -2,13 +2,20 @@
  * alone.
  *
  *     upstream.c          all servers: their beginning, reload and end; the gate
- *     upstream_server.c   one server: start, stop, failure, the events of its session
+ *     upstream_server.c   one server: start, stop, failure, its timer
+ *     upstream_begin.c    what its session begins with: command, environment, address
+ *     upstream_event.c    the events of its session, and who here they are for
  *     upstream_list.c     its lists: pages, changes
  *     upstream_publish.c  what is in the router, and under which names
  *     upstream_names.c    these names (pure)
- *     upstream_call.c     calls: the request, its life, its turn
+ *     upstream_item.c     one entry of the router: its description, what a call of it needs
+ *     upstream_call.c     calls: their list, their start, their turn
+ *     upstream_request.c  the request that a call becomes
+ *     upstream_end.c      how calls end: answers, losses, times
  *     upstream_result.c   results of servers as results of calls
- *     upstream_ask.c      questions of servers; parked calls
+ *     upstream_ask.c      questions of servers: whose call it is that asks
+ *     upstream_tell.c     questions on their way to those who answer, and the answers back
+ *     upstream_park.c     calls that wait for answers
  *     upstream_notes.c    what servers tell unasked; subscriptions
  *     upstream_spec.c     the settings
  *
@@ -89,6 +96,13 @@ struct UpstreamItem {
     Span head; /* what a call of it begins with: {"name":"…" */
     int64_t timeout_ms;
 };
+
+/* Questions of one call at once. */
+#define UPSTREAM_MAX_ASKS 32
+
+#define UPSTREAM_N_ASK_KINDS (CALL_ASK_ROOTS + 1)
+
+#define UPSTREAM_LACK_WORDS "Method not found: the client that called cannot be asked for this"
 
 /* A question that has no answer yet. */
 typedef struct UpstreamAsk UpstreamAsk;
@@ -243,12 +257,20 @@ int upstream_new(Upstream **ret, Upstreams *owner, const UpstreamSpec *spec);
 Upstream *upstream_free(Upstream *server);
 /* Its session begins, if its time has come. False: server->why says why it cannot. */
 bool upstream_wake(Upstream *server);
+/* The session is over, and server->why says why. */
+void upstream_down(Upstream *server);
 TW_PRINTF(2, 3) void upstream_fail(Upstream *server, const char *format, ...);
 /* Its session ends politely; calls have been ended before. */
 void upstream_leave(Upstream *server);
 void upstream_set_timer(Upstream *server);
 UpstreamLeaving *upstream_leaving_free(UpstreamLeaving *leaving); /* may be NULL */
 const char *upstream_state_name(UpstreamState state);
+
+/* upstream_begin.c */
+int upstream_begin(Upstream *server, Diag *reterr_diag); /* 0, a negative errno, MCP_PEER_E_* */
+
+/* upstream_event.c */
+void upstream_on_event(void *context, McpPeer *peer, const McpClientEvent *event);
 
 /* upstream_list.c */
 void upstream_lists_init(Upstream *server);
@@ -265,23 +287,34 @@ void upstreams_publish(Upstreams *upstreams);
 void upstream_withdraw(Upstream *server);
 Span upstreams_list_meta(void *context, RouterKind kind);
 
+/* upstream_item.c */
+extern const char *const upstream_kind_words[ROUTER_N_KINDS];
+/* True: it is in the router. */
+bool upstream_item_publish(Upstream *server, RouterKind kind, UpstreamRecord *record,
+                           UpstreamItem **ret);
+
 /* upstream_call.c */
 extern const CallProvider upstream_provider;
+/* Forgets it; the Call is not told. */
+void upstream_call_close(UpstreamCall *held);
+void upstream_call_discard(UpstreamCall *held); /* of one that is in no list */
+void upstream_turns(Upstream *server);
+bool upstream_same_asker(const UpstreamCall *held, const CallAsker *asker, Span owner);
+
+/* upstream_request.c */
+int upstream_call_send(UpstreamCall *held); /* 0, a negative errno, MCP_CLIENT_E_* */
+
+/* upstream_end.c */
 /* The session is there: what waited was sent. */
 void upstream_calls_ready(Upstream *server);
 /* All of them end: the server has gone; why: a sentence. */
 void upstream_calls_lose(Upstream *server, Span why);
 void upstream_call_take_result(UpstreamCall *held, JsonValue value);
 void upstream_call_take_error(UpstreamCall *held, const McpClientEvent *event);
-/* Forgets it; the Call is not told. */
-void upstream_call_close(UpstreamCall *held);
-void upstream_call_discard(UpstreamCall *held); /* of one that is in no list */
 /* Ends its Call, or keeps the end for when it comes back. */
 void upstream_call_end_lost(UpstreamCall *held, Span message);
 void upstream_calls_advance(Upstream *server, int64_t now_ms);
 int64_t upstream_calls_deadline(const Upstream *server);
-void upstream_turns(Upstream *server);
-bool upstream_same_asker(const UpstreamCall *held, const CallAsker *asker, Span owner);
 
 /* upstream_result.c */
 /* Ends the call with what the server answered. */
@@ -290,21 +323,28 @@ void upstream_finish(Upstreams *upstreams, Call *call, JsonValue value);
 /* upstream_ask.c */
 void upstream_ask_take(Upstream *server, const McpClientEvent *event);
 void upstream_ask_taken_back(Upstream *server, uint64_t number);
+UpstreamAsk *upstream_ask_free(UpstreamAsk *ask);
+void upstream_asks_free(UpstreamCall *held);
+/* The one call that the server must mean, where it does not say; NULL: nobody knows. */
+UpstreamCall *upstream_sole_call(const Upstream *server, unsigned need, bool *ret_many);
+
+/* upstream_tell.c */
 /* Tells the askers what their servers ask. */
 void upstream_asks_tell(Upstream *server);
-/* A call came with a state of ours. */
-void upstream_resume(Upstream *server, Call *call);
-void upstream_asks_free(UpstreamCall *held);
-/* Nobody comes back for it: it is taken back at the server. */
-void upstream_park_end(UpstreamCall *held);
-/* As router_set_forsaken has it. */
-void upstreams_on_forsaken(void *context, const CallAsker *asker, Span state);
+/* Sends the answers that have come to questions that were told, or to those that were not. */
+void upstream_asks_answer(UpstreamCall *held, const Call *call, bool is_told);
 /* Ends the call with what it would have had to be able to answer. False: not its case. */
 bool upstream_tell_missing(Call *call, unsigned lacks);
 /* What a modern server's error says of that; 0: it is another error. */
 unsigned upstream_missing_of(const McpClientEvent *event);
-/* The one call that the server must mean, where it does not say; NULL: nobody knows. */
-UpstreamCall *upstream_sole_call(const Upstream *server, unsigned need, bool *ret_many);
+
+/* upstream_park.c */
+/* A call came with a state of ours. */
+void upstream_resume(Upstream *server, Call *call);
+/* Nobody comes back for it: it is taken back at the server. */
+void upstream_park_end(UpstreamCall *held);
+/* As router_set_forsaken has it. */
+void upstreams_on_forsaken(void *context, const CallAsker *asker, Span state);
 
 /* upstream_notes.c */
 void upstream_note(Upstream *server, const McpClientEvent *event);

@@ -3,11 +3,8 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/alloc.h"
-#include "base/text.h"
-#include "providers/exec_env.h"
 
 /* A server that npx or uvx has to fetch first takes a while. */
 #define SERVER_START_MS 60000
@@ -23,8 +20,6 @@
 
 /* Of the sentence that says why it is down: exit status, arguments, the last lines of stderr. */
 #define SERVER_WHY_BYTES ((size_t)4096)
-
-#define SERVER_CAN (CALL_CAN_FORM | CALL_CAN_URL | CALL_CAN_SAMPLE | CALL_CAN_ROOTS)
 
 const char *upstream_state_name(UpstreamState state)
 {
@@ -199,8 +194,7 @@ static void server_set_retry(Upstream *server)
     server->retry_ms = now_ms + (wait_ms < SERVER_RETRY_MAX_MS ? wait_ms : SERVER_RETRY_MAX_MS);
 }
 
-/* The session is over, and why is known. */
-static void server_down(Upstream *server)
+void upstream_down(Upstream *server)
 {
     Upstreams *owner = server->owner;
     bool was_there = server->peer != NULL;
@@ -241,251 +235,10 @@ void upstream_fail(Upstream *server, const char *format, ...)
     if (words.n > 0) {
         (void)bytes_append_format(&server->why, "; it said: %.*s", (int)words.n, words.p);
     }
-    server_down(server);
-}
-
-/* ---- events ---- */
-
-static bool offer_has(JsonValue capabilities, Span name, Span flag, bool *ret_flag)
-{
-    JsonValue group;
-    JsonValue member;
-
-    if (!json_get(capabilities, name, &group) || json_kind(group) != JSON_OBJECT) {
-        return false;
-    }
-    if (ret_flag != NULL) {
-        *ret_flag = json_get(group, flag, &member) && json_kind(member) == JSON_TRUE;
-    }
-    return true;
-}
-
-static UpstreamOffer server_read_offer(JsonValue hello)
-{
-    Span change = SPAN("listChanged");
-    UpstreamOffer offer = {.completes = false};
-    JsonValue capabilities;
-    bool tells = false;
-
-    if (!json_get(hello, SPAN("capabilities"), &capabilities) ||
-        json_kind(capabilities) != JSON_OBJECT || json_count(capabilities) == 0) {
-        /* It forgot to say; asking does no harm. */
-        offer.kinds[ROUTER_TOOL] = true;
-        return offer;
-    }
-    offer.kinds[ROUTER_TOOL] =
-        offer_has(capabilities, SPAN("tools"), change, &offer.tells[ROUTER_TOOL]);
-    offer.kinds[ROUTER_PROMPT] =
-        offer_has(capabilities, SPAN("prompts"), change, &offer.tells[ROUTER_PROMPT]);
-    offer.kinds[ROUTER_RESOURCE] = offer_has(capabilities, SPAN("resources"), change, &tells);
-    offer.kinds[ROUTER_TEMPLATE] = offer.kinds[ROUTER_RESOURCE];
-    offer.tells[ROUTER_RESOURCE] = tells;
-    offer.tells[ROUTER_TEMPLATE] = tells;
-    (void)offer_has(capabilities, SPAN("resources"), SPAN("subscribe"), &offer.subscribes);
-    offer.completes = offer_has(capabilities, SPAN("completions"), SPAN_NULL, NULL);
-    offer.logs = offer_has(capabilities, SPAN("logging"), SPAN_NULL, NULL);
-    return offer;
-}
-
-static void server_ready(Upstream *server, const McpClientEvent *event)
-{
-    server->state = UPSTREAM_READY;
-    server->is_modern = event->revision >= MCP_FIRST_MODERN;
-    server->offer = server_read_offer(event->value);
-    server->used_ms = io_loop_now_ms(server->owner->config.loop);
-    bytes_clear(&server->why);
-    logsink_write(server->owner->config.log, LOGSINK_LEVEL_INFO, "upstream", "%s is there (%.*s)",
-                  server->spec.name, (int)mcp_revision_text(event->revision).n,
-                  mcp_revision_text(event->revision).p);
-    upstream_calls_ready(server);
-    upstream_subscribe_all(server);
-    upstream_list_all(server);
-    router_there_changed(server->owner->config.router);
-    upstream_set_timer(server);
-}
-
-static void server_take_event(Upstream *server, const McpClientEvent *event)
-{
-    UpstreamCall *held = event->context;
-
-    switch (event->kind) {
-    case MCP_CLIENT_READY:
-        server_ready(server, event);
-        break;
-    case MCP_CLIENT_RENEWED:
-        server->offer = server_read_offer(event->value);
-        server->log_level = CALL_LOG_NONE;
-        upstream_subscribe_all(server);
-        upstream_list_all(server);
-        break;
-    case MCP_CLIENT_RESULT:
-        if (held != NULL) {
-            upstream_call_take_result(held, event->value);
-        } else {
-            (void)upstream_list_take(server, event);
-        }
-        break;
-    case MCP_CLIENT_ERROR:
-        if (held != NULL) {
-            upstream_call_take_error(held, event);
-        } else if (event->id == server->listen) {
-            server->listen = 0;
-        } else {
-            (void)upstream_list_take(server, event);
-        }
-        break;
-    case MCP_CLIENT_PROGRESS:
-        if (held != NULL && held->call != NULL) {
-            call_report(held->call, &event->progress);
-        }
-        break;
-    case MCP_CLIENT_ASK:
-        upstream_ask_take(server, event);
-        break;
-    case MCP_CLIENT_UNASK:
-        upstream_ask_taken_back(server, event->ask);
-        break;
-    case MCP_CLIENT_NOTIFICATION:
-        upstream_note(server, event);
-        break;
-    case MCP_CLIENT_FAILED:
-        bytes_clear(&server->why);
-        (void)bytes_append_span(&server->why, event->text);
-        server_down(server);
-        break;
-    default:
-        break;
-    }
-}
-
-static void server_on_event(void *context, McpPeer *peer, const McpClientEvent *event)
-{
-    Upstream *server = context;
-
-    if (server->peer == NULL && server->state == UPSTREAM_STARTING) {
-        server->peer = peer; /* some come before mcp_peer_new has returned */
-    }
-    if (server->peer == peer) {
-        server_take_event(server, event);
-    }
+    upstream_down(server);
 }
 
 /* ---- the beginning of a session ---- */
-
-static int server_make_argv(const Upstream *server, const char *const **ret, Arena *arena)
-{
-    const UpstreamSpec *spec = &server->spec;
-    const char **argv;
-    size_t n = 0;
-
-    while (spec->args != NULL && spec->args[n] != NULL) {
-        n++;
-    }
-    argv = arena_alloc_array(arena, n + 2, sizeof(*argv));
-    if (argv == NULL) {
-        return err_raise(-ENOMEM);
-    }
-    argv[0] = spec->command;
-    for (size_t i = 0; i < n; i++) {
-        argv[i + 1] = spec->args[i];
-    }
-    *ret = argv;
-    return 0;
-}
-
-static int server_make_environment(const Upstream *server, const char *const **ret, Arena *arena)
-{
-    const UpstreamSpec *spec = &server->spec;
-    ToolsFileVariable *variables = arena_alloc_array(arena, spec->n_env + 1, sizeof(*variables));
-
-    if (variables == NULL) {
-        return err_raise(-ENOMEM);
-    }
-    for (size_t i = 0; i < spec->n_env; i++) {
-        variables[i] = (ToolsFileVariable){.name = spec->env[i].name, .value = spec->env[i].value};
-    }
-    return exec_env_make(ret, arena, variables, spec->n_env);
-}
-
-static int server_make_fields(const Upstream *server, McpPeerConfig *peer, Arena *arena)
-{
-    const UpstreamSpec *spec = &server->spec;
-    McpHttpField *fields = arena_alloc_array(arena, spec->n_headers + 1, sizeof(*fields));
-
-    if (fields == NULL) {
-        return err_raise(-ENOMEM);
-    }
-    for (size_t i = 0; i < spec->n_headers; i++) {
-        fields[i].name = span_from_str(spec->headers[i].name);
-        fields[i].value = span_from_str(spec->headers[i].value);
-    }
-    peer->fields = fields;
-    peer->n_fields = spec->n_headers;
-    return 0;
-}
-
-/* What a person has logged in with before (`toolwire auth login`); nobody is asked from here. */
-static int server_make_auth(Upstream *server, McpPeerConfig *peer, Diag *reterr_diag)
-{
-    int r;
-
-    for (size_t i = 0; i < server->spec.n_headers; i++) {
-        if (text_equals_nocase(span_from_str(server->spec.headers[i].name),
-                               SPAN("authorization"))) {
-            return 0;
-        }
-    }
-    server->leaving->auth = peer_auth_free(server->leaving->auth);
-    r = peer_auth_new(&server->leaving->auth,
-                      &(PeerAuthConfig){.loop = server->owner->config.loop,
-                                        .server = server->spec.url,
-                                        .settings = &server->spec.auth,
-                                        .log = server->owner->config.log},
-                      reterr_diag);
-    peer->auth = server->leaving->auth;
-    /* To a Unix socket, and over http to another machine, no token is sent; who has none needs
-     * none.
-     */
-    if (r == PEER_AUTH_E_INVALID && server->spec.auth.grant == OAUTH_GRANT_CODE &&
-        server->spec.auth.client_id == NULL && server->spec.auth.cimd_url == NULL) {
-        return 0;
-    }
-    return r == PEER_AUTH_E_INVALID ? MCP_PEER_E_CANNOT_START : err_pass(r);
-}
-
-static int server_begin(Upstream *server, Diag *reterr_diag)
-{
-    const UpstreamsConfig *config = &server->owner->config;
-    McpPeerConfig peer = {.loop = config->loop,
-                          .folder = server->spec.cwd,
-                          .dies_with_us = config->dies_with_us,
-                          .client = {.identity = config->identity,
-                                     .mode = server->spec.era,
-                                     .legacy_revision = MCP_NEWEST_LEGACY,
-                                     .can = SERVER_CAN,
-                                     .log_level = CALL_LOG_NONE,
-                                     /* The router has the deadlines of calls, we the others. */
-                                     .request_timeout_ms = LIMIT_CALL_MAX_MS,
-                                     .max_open = LIMIT_UPSTREAM_OPEN},
-                          .log = config->log,
-                          .event = server_on_event,
-                          .context = server};
-    Arena arena;
-    int r;
-
-    arena_init(&arena, SIZE_MAX);
-    if (server->spec.url != NULL) {
-        peer.url = server->spec.url;
-        r = server_make_fields(server, &peer, &arena);
-        r = r != 0 ? r : server_make_auth(server, &peer, reterr_diag);
-    } else {
-        r = server_make_argv(server, &peer.argv, &arena);
-        r = r != 0 ? r : server_make_environment(server, &peer.environment, &arena);
-    }
-    r = r != 0 ? r : mcp_peer_new(&server->peer, &peer, reterr_diag);
-    arena_deinit(&arena);
-    return r;
-}
 
 bool upstream_wake(Upstream *server)
 {
@@ -506,7 +259,7 @@ bool upstream_wake(Upstream *server)
     if (server->leaving == NULL) {
         server->leaving = mem_alloc_array(1, sizeof(*server->leaving));
     }
-    r = server->leaving == NULL ? err_raise(-ENOMEM) : server_begin(server, &diag);
+    r = server->leaving == NULL ? err_raise(-ENOMEM) : upstream_begin(server, &diag);
     if (r != 0) {
         server->peer = NULL;
         upstream_fail(server, "%s",
