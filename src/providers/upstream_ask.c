@@ -11,7 +11,8 @@
  * one asker it is the oldest of them that can answer; if not, the question is refused, and from
  * then on different askers take turns at this server (call_must_wait), if one of them could be
  * asked at all. A parked call is not counted there: its server waits for the answer, and its asker
- * may never come back. So a question is not shown to the wrong asker.
+ * may never come back. It does count once the server has asked more while it was waiting, and where
+ * it is another user's: so a question is not shown to another user.
  *
  * A question that the asker did not say it can answer is refused. If its call then fails, an asker
  * whose protocol has an error for that is told what was missing.
@@ -123,37 +124,61 @@ static Span ask_owner(const UpstreamCall *held)
     return held->call != NULL ? held->call->owner : bytes_span(&held->owner);
 }
 
-/* Those that run are looked at first: an asker who never comes back must not make the questions of
- * all others nobody's. */
-UpstreamCall *upstream_sole_call(const Upstream *server, unsigned need, bool *ret_many)
+static bool ask_is_same_asker(const UpstreamCall *a, const UpstreamCall *b)
 {
-    const UpstreamCall *any = NULL;
-    UpstreamCall *found = NULL;
-    bool is_any_running;
+    return upstream_same_asker(a, b->asker, ask_owner(b));
+}
 
-    *ret_many = false;
+/* A call that waits for an answer is in nobody's way, since its asker may never come back. It is
+ * if its server is known to speak meanwhile; and what may be another user's is shown to nobody. */
+static bool ask_is_in_the_way(const Upstream *server, const UpstreamCall *waiting,
+                              const UpstreamCall *running)
+{
+    return !ask_is_same_asker(running, waiting) &&
+           (server->asks_meanwhile || !span_equals(ask_owner(running), ask_owner(waiting)));
+}
+
+/* Of those that one of the two functions says are meant: the first that can answer. *any: one of
+ * them, of whose asker all must be. */
+static UpstreamCall *ask_first_of(const Upstream *server, bool (*is_meant)(const UpstreamCall *),
+                                  unsigned need, const UpstreamCall **any, bool *ret_many)
+{
+    UpstreamCall *found = NULL;
+
     for (UpstreamCall *held = server->first; held != NULL; held = held->next) {
-        if (!ask_is_running(held)) {
+        if (!is_meant(held)) {
             continue;
         }
-        if (any != NULL && !upstream_same_asker(any, held->asker, ask_owner(held))) {
+        if (*any != NULL && !ask_is_same_asker(*any, held)) {
             *ret_many = true;
             return NULL;
         }
-        any = held;
+        *any = held;
         found = found == NULL && (held->can & need) == need ? held : found;
     }
+    return found;
+}
+
+/* Those that run are looked at first. */
+UpstreamCall *upstream_sole_call(const Upstream *server, unsigned need, bool *ret_many)
+{
+    const UpstreamCall *any = NULL;
+    UpstreamCall *found;
+    bool is_any_running;
+
+    *ret_many = false;
+    found = ask_first_of(server, ask_is_running, need, &any, ret_many);
     is_any_running = any != NULL;
-    for (UpstreamCall *held = server->first; found == NULL && held != NULL; held = held->next) {
-        if (!ask_is_waiting(held)) {
-            continue;
-        }
-        if (any != NULL && !upstream_same_asker(any, held->asker, ask_owner(held))) {
-            *ret_many = !is_any_running;
-            return NULL;
-        }
-        any = held;
-        found = (held->can & need) == need ? held : found;
+    for (const UpstreamCall *held = server->first; is_any_running && held != NULL && !*ret_many;
+         held = held->next) {
+        *ret_many = ask_is_waiting(held) && ask_is_in_the_way(server, held, any);
+    }
+    if (*ret_many) {
+        return NULL;
+    }
+    if (found == NULL) {
+        found = ask_first_of(server, ask_is_waiting, need, &any, ret_many);
+        *ret_many = *ret_many && !is_any_running;
     }
     return found;
 }
@@ -241,6 +266,7 @@ void upstream_ask_take(Upstream *server, const McpClientEvent *event)
         return;
     }
     if (held->call == NULL) {
+        server->asks_meanwhile = true;
         return;
     }
     if (server->is_modern) {

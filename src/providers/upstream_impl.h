@@ -200,8 +200,9 @@ struct Upstream {
     UpstreamCall *last;
     size_t n_calls;
     size_t n_parked;
-    bool takes_turns;  /* its questions could not be told apart: one asker at a time */
-    size_t n_unturned; /* calls that wait for their turn */
+    bool takes_turns;    /* its questions could not be told apart: one asker at a time */
+    size_t n_unturned;   /* calls that wait for their turn */
+    bool asks_meanwhile; /* it has asked in a call that waited for an answer */
 
     CallLogLevel log_level; /* what a legacy server was told */
     Map subscribed;         /* URI → UpstreamWish */

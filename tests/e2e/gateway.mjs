@@ -142,7 +142,7 @@ const tests = {
             const client = serve(settings({ s: server(kind) }), asking);
             await client.legacy();
             assert.deepEqual((await client.names()).slice(0, 3), ['exact', 'mirror', 'ask']);
-            assert.equal((await client.names()).length, 12); // three pages
+            assert.equal((await client.names()).length, 13); // three pages
             const { line } = await client.call('exact', {});
             assert.ok(line.includes('"content":[{"type":"text","text":"t","odd":9007199254740993}],"structuredContent":{"n":9007199254740993,"f":1.0}'), line);
             assert.ok(line.includes('"zebra":[1.0,{"b":1,"a":2}],"alpha":null') && line.includes('"x/y":1.50'), line);
@@ -366,6 +366,36 @@ const tests = {
         a.send({ method: 'notifications/cancelled', params: { requestId: hang.id } });
         assert.equal(textOf(await turn), 'Name1');
         assert.ok(!a.told.some((m) => m.method === 'elicitation/create'));
+        await Promise.all([a.end(), b.end()]);
+        hub.child.kill('SIGTERM');
+        assert.equal(await hub.ended, 0);
+    },
+
+    async 'at a server that asks while it waits, nobody is asked for another'() {
+        const state = join(work, 'pairs');
+        const path = settings({ s: server('legacy') }, undefined, { http: 'off', queue: 'off' });
+        const hub = new Client(['up', '--config', path, '--state', state, '--no-toolkit']);
+        await hub.until((m) => m.method === 'hub');
+        const [a, b] = [1, 2].map(() => new Client(['serve', '--config', path, '--state', state], asking));
+        await Promise.all([a.legacy(), b.legacy()]);
+        await Promise.all([a.names(), b.names()]);
+        const asked = (m) => m.method === 'elicitation/create';
+        const changed = (m) => m.method === 'notifications/tools/list_changed';
+        const answer = a.answer;
+        a.answer = () => undefined;
+        const pair = a.call('pair', {});
+        const first = await a.until(asked);
+        await a.until(changed);
+        a.answer = answer;
+        a.send({ id: first.id, ...answer(first) });
+        assert.equal(textOf(await pair), 'Name1 Name2');
+        a.answer = () => undefined;
+        a.told.length = 0;
+        a.call('pair', {});
+        await a.until(changed);
+        assert.equal(a.told.filter(asked).length, 1);
+        assert.match(textOf(await b.call('ask', {})), /^refused: several clients/);
+        assert.ok(!b.told.some(asked));
         await Promise.all([a.end(), b.end()]);
         hub.child.kill('SIGTERM');
         assert.equal(await hub.ended, 0);

@@ -30,7 +30,7 @@ const line = (text) => process.stdout.write(`${text}\n`);
 const send = (message) => line(JSON.stringify({ jsonrpc: '2.0', ...message }));
 const tool = (id, more) => ({ name: name + id, description: `The tool ${id}.`, inputSchema: { type: 'object' }, ...more });
 const tools = [tool('exact'), tool('mirror'), tool('ask'), tool('sample'), tool('hang'), tool('count'), tool('die'), tool('refuse'),
-               tool('grow'), tool('touch'), tool('two'), tool('held')];
+               tool('grow'), tool('touch'), tool('two'), tool('pair'), tool('held')];
 const text = (s) => ({ content: [{ type: 'text', text: s }] });
 const form = (message) => ({ mode: 'form', message, requestedSchema: { type: 'object', properties: { name: { type: 'string' } } } });
 
@@ -90,6 +90,14 @@ async function call(params, id) {
     }
     case 'two':
         return ask(params, 2);
+    case 'pair': { // the second question comes while the first is open, and a change of the list says so
+        const first = request('elicitation/create', form('Name 1?'));
+        await new Promise((done) => { setTimeout(done, 100); });
+        const second = request('elicitation/create', form('Name 2?'));
+        tools.push(tool(`paired${tools.length}`));
+        tell('notifications/tools/list_changed');
+        return text((await Promise.all([first, second])).map((one) => one.result.content.name).join(' '));
+    }
     case 'sample': {
         const answer = await request('sampling/createMessage', { messages: [], maxTokens: 7 });
         return text(answer.error ? `refused: ${answer.error.message}` : `sampled ${answer.result.content.text}`);
