@@ -147,7 +147,7 @@ McpOffer http_door_offer(void *context)
         .resources = door->config.expects_resources || router_count(router, ROUTER_RESOURCE) > 0 ||
                      router_count(router, ROUTER_TEMPLATE) > 0,
         .prompts = door->config.expects_prompts || router_count(router, ROUTER_PROMPT) > 0,
-        .completions = router_has_completions(router),
+        .completions = door->config.expects_prompts || router_has_completions(router),
         .logging = door->config.logging,
         .lists_change = door->config.lists_change,
         .tasks = router_has_later(router),

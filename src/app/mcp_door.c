@@ -116,7 +116,7 @@ static McpOffer door_offer(void *context)
         .resources = door->expects_resources || router_count(router, ROUTER_RESOURCE) > 0 ||
                      router_count(router, ROUTER_TEMPLATE) > 0,
         .prompts = door->expects_prompts || router_count(router, ROUTER_PROMPT) > 0,
-        .completions = router_has_completions(router),
+        .completions = door->expects_prompts || router_has_completions(router),
         .logging = door->logging,
         .lists_change = door->lists_change,
         .tasks = router_has_later(router),

@@ -27,7 +27,7 @@ typedef struct McpDoorConfig {
     bool lists_change;                    /* announce that lists may change */
     bool expects_tools;                   /* announce tools even while there are none */
     bool expects_resources;               /* likewise */
-    bool expects_prompts;                 /* likewise */
+    bool expects_prompts;                 /* likewise, and that arguments are completed */
     int in_fd;                            /* taken on success */
     int out_fd;                           /* taken on success; may equal in_fd */
     size_t max_request_bytes;             /* 0: LIMIT_MCP_REQUEST_BYTES */

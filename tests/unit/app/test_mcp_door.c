@@ -415,7 +415,7 @@ static void memory_of_large_messages_is_given_back_in_silence(void **state)
 }
 
 /* What the door of a router without anything says it offers. */
-static void offers_of_an_empty_router(bool expects_tools, bool expects_resources, char ret[256])
+static void offers_of_an_empty_router(const McpDoorConfig *expects, char ret[256])
 {
     const char *capabilities;
     const char *text;
@@ -428,18 +428,20 @@ static void offers_of_an_empty_router(bool expects_tools, bool expects_resources
     assert_int_equal(close(f.client), 0);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
     f.client = fds[0];
-    assert_int_equal(mcp_door_new(&f.door, &(McpDoorConfig){.loop = hub_loop(f.hub),
-                                                            .router = hub_router(f.hub),
-                                                            .identity = &identity,
-                                                            .sealer = hub_sealer(f.hub),
-                                                            .lists_change = true,
-                                                            .expects_tools = expects_tools,
-                                                            .expects_resources = expects_resources,
-                                                            .in_fd = fds[1],
-                                                            .out_fd = fds[1],
-                                                            .closed = on_closed,
-                                                            .context = &f}),
-                     0);
+    assert_int_equal(
+        mcp_door_new(&f.door, &(McpDoorConfig){.loop = hub_loop(f.hub),
+                                               .router = hub_router(f.hub),
+                                               .identity = &identity,
+                                               .sealer = hub_sealer(f.hub),
+                                               .lists_change = true,
+                                               .expects_tools = expects->expects_tools,
+                                               .expects_resources = expects->expects_resources,
+                                               .expects_prompts = expects->expects_prompts,
+                                               .in_fd = fds[1],
+                                               .out_fd = fds[1],
+                                               .closed = on_closed,
+                                               .context = &f}),
+        0);
     client_sends(&f,
                  "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\",\"params\":{" MODERN
                  "}}\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"resources/list\",\"params\":"
@@ -449,8 +451,8 @@ static void offers_of_an_empty_router(bool expects_tools, bool expects_resources
     text = client_reads(&f);
     capabilities = strstr(text, "\"capabilities\":{");
     assert_non_null(capabilities);
-    assert_int_equal(strstr(text, "\"resources\":[]") != NULL, expects_resources);
-    assert_int_equal(strstr(text, "-32601") != NULL, !expects_resources);
+    assert_int_equal(strstr(text, "\"resources\":[]") != NULL, expects->expects_resources);
+    assert_int_equal(strstr(text, "-32601") != NULL, !expects->expects_resources);
     (void)snprintf(ret, 256, "%.*s", (int)strcspn(capabilities, "\n"), capabilities);
     fixture_deinit(&f);
 }
@@ -460,13 +462,17 @@ static void what_is_expected_is_announced_while_there_is_none(void **state)
     char offers[256];
 
     (void)state;
-    offers_of_an_empty_router(false, false, offers);
+    offers_of_an_empty_router(&(McpDoorConfig){.expects_tools = false}, offers);
     assert_non_null(strstr(offers, "\"capabilities\":{}"));
-    offers_of_an_empty_router(true, false, offers);
+    offers_of_an_empty_router(&(McpDoorConfig){.expects_tools = true}, offers);
     assert_non_null(strstr(offers, "\"capabilities\":{\"tools\":{\"listChanged\":true}}"));
-    offers_of_an_empty_router(false, true, offers);
+    offers_of_an_empty_router(&(McpDoorConfig){.expects_resources = true}, offers);
     assert_non_null(strstr(
         offers, "\"capabilities\":{\"resources\":{\"subscribe\":true,\"listChanged\":true}}"));
+    /* A legacy client hears it once, and the servers whose prompts it is about come later. */
+    offers_of_an_empty_router(&(McpDoorConfig){.expects_prompts = true}, offers);
+    assert_non_null(strstr(offers, "\"completions\":{}"));
+    assert_non_null(strstr(offers, "\"prompts\":{\"listChanged\":true}"));
 }
 
 static int open_once(void *context)
