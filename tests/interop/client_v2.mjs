@@ -4,13 +4,11 @@
 //
 // Over stdio, over streamable HTTP, or over HTTP+SSE, as clients of 2024-11-05 did.
 // A legacy REVISION runs what every revision has, with a client that knows no other.
-import { Client, SSEClientTransport, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { assert, Checks, rejectsWith, serverCommand } from './checks.mjs';
-import { cuttableFetch, startServer } from './http.mjs';
+import { startServer } from './http.mjs';
 import { runSessionSuite } from './http_session.mjs';
+import { peerV2 } from './peers.mjs';
 import { runSuite, textOf, wireRules } from './suite.mjs';
-import { Wire } from './wire.mjs';
 
 const { command, args, options: [mode, ...flags] } = serverCommand();
 const era = mode === 'auto' || mode === 'modern' ? 'modern' : 'legacy';
@@ -18,74 +16,26 @@ const revision = /^\d/.test(mode) ? mode : undefined;
 const over = ['--http', '--sse'].find((flag) => flags.includes(flag));
 const checks = new Checks(`client v2 ${mode}${over ?? ''}`);
 
-function newTransport(server, fetch) {
-    switch (over) {
-    case '--http': return new StreamableHTTPClientTransport(server.url, { fetch });
-    case '--sse':  return new SSEClientTransport(new URL('/sse', server.url));
-    default:       return new StdioClientTransport({ command, args, stderr: 'inherit' });
-    }
-}
-
 /** A client with a server of its own. */
-async function newPeer(capabilities = { roots: {}, sampling: {}, elicitation: { form: {}, url: {} } }) {
-    const client = new Client({ name: 'interop', version: '1.0.0' }, {
-        capabilities,
-        versionNegotiation: { mode: mode === 'modern' ? { pin: '2026-07-28' } : mode === 'auto' ? 'auto' : 'legacy' },
-        ...(revision && { supportedProtocolVersions: [revision] }),
-    });
+async function newPeer(capabilities) {
     const server = over && await startServer({ command, args });
-    const fetch = cuttableFetch();
-    const transport = newTransport(server, fetch);
-    const wire = new Wire(transport);
-    let subscription;
+    const TARGETS = { '--http': () => ({ url: server.url }), '--sse': () => ({ sse: new URL('/sse', server.url) }) };
+    const target = TARGETS[over]?.() ?? { command, args };
+    const peer = peerV2(mode, { ...target, fromUs: flags.includes('--ours') }, capabilities);
     return {
-        client,
-        transport,
-        wire,
+        ...peer,
         server,
-        fetch,
-        era,
-        overHttp: over !== undefined,
-        pid: () => server?.pid ?? transport.pid,
+        pid: () => server?.pid ?? peer.transport.pid,
         /** Fails unless the server ends with status 0: when its client leaves, or over HTTP when it is told to. */
         async leave() {
             if (server === undefined) {
-                return wire.leave(() => client.close());
+                return peer.wire.leave(() => peer.client.close());
             }
-            await client.close();
+            await peer.client.close();
             return server.stop();
-        },
-        fromUs: flags.includes('--ours'),
-        call: (name, given = {}, { meta, raw, ...rest } = {}) =>
-            client.callTool({ name, arguments: given, ...(meta && { _meta: meta }), ...raw }, rest),
-        async list(what, { fresh = false } = {}) {
-            const method = `list${what[0].toUpperCase()}${what.slice(1)}`;
-            return (await client[method](undefined, fresh ? { cacheMode: 'refresh' } : {}))[what];
-        },
-        request: (method, params) => client.request({ method, params }, ANYTHING),
-        on: (method, fn) => client.setNotificationHandler(method, fn),
-        handle: (method, fn) => client.setRequestHandler(method, fn),
-        async subscribe(filter) {
-            if (era === 'legacy') {
-                await client.subscribeResource({ uri: filter.resourceSubscriptions[0] });
-            } else {
-                subscription = await client.listen(filter);
-                assert.deepEqual(subscription.honoredFilter, filter);
-            }
-        },
-        async unsubscribe() {
-            if (era === 'legacy') {
-                await client.unsubscribeResource({ uri: 'test://watched' });
-            } else {
-                await subscription.close();
-                assert.equal(await subscription.closed, 'local');
-            }
         },
     };
 }
-
-/** A result schema that takes whatever comes. */
-const ANYTHING = { '~standard': { version: 1, vendor: 'interop', validate: (value) => ({ value }) } };
 
 /** What has not changed since the first revision, and which members each one knows. */
 async function oldRevision(peer) {

@@ -1,53 +1,16 @@
 // The command line of the MCP Inspector, in one of its three eras, against a server that offers the fixture.
 //
 //   node inspector.mjs legacy|auto|modern [--http] -- SERVER [ARG…]
-import { spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { assert, Checks, serverCommand } from './checks.mjs';
 import { startServer } from './http.mjs';
+import { call, newInspector, runTests } from './inspector_run.mjs';
 
 const { command, args, options: [era, over = ''] } = serverCommand();
 const checks = new Checks(`inspector ${era}${over}`);
 const server = over === '--http' ? await startServer({ command, args }) : undefined;
-const target = server === undefined ? [command, ...args] : [server.url.href, '--transport', 'http'];
 const modern = era !== 'legacy';
-const inspector = path.join(
-    path.dirname(createRequire(import.meta.url).resolve('@modelcontextprotocol/inspector/package.json')),
-    'clients/launcher/build/index.js');
-const home = await mkdtemp(path.join(tmpdir(), 'inspector-')); // it writes there
+const { inspect, succeeds, remove } = await newInspector(era, server === undefined ? { command, args } : { url: server.url });
 
-/** One run: exit status, the JSON of stdout, and stderr. */
-function inspect(...words) {
-    const own = ['--cli', ...target, '--format', 'json', '--quiet', '--protocol-era', era, ...words];
-    return new Promise((resolve, reject) => {
-        const child = spawn(process.execPath, [inspector, ...own], {
-            env: { ...process.env, HOME: home, XDG_CONFIG_HOME: home, XDG_STATE_HOME: home }, stdio: ['ignore', 'pipe', 'pipe'],
-        });
-        let stdout = '';
-        let stderr = '';
-        child.stdout.on('data', (chunk) => { stdout += chunk; });
-        child.stderr.on('data', (chunk) => { stderr += chunk; });
-        child.on('error', reject);
-        child.on('close', (status) => {
-            try {
-                resolve({ status, stderr, result: stdout === '' ? undefined : JSON.parse(stdout).result });
-            } catch (error) {
-                reject(new Error(`${error.message}: ${stdout} ${stderr}`));
-            }
-        });
-    });
-}
-
-async function succeeds(...words) {
-    const { status, result, stderr } = await inspect(...words);
-    assert.equal(status, 0, stderr);
-    return result;
-}
-
-const call = (name, ...words) => ['--method', 'tools/call', '--tool-name', name, ...words];
 const TESTS = {
     async initialize() {
         const result = await succeeds('--method', 'initialize');
@@ -111,17 +74,10 @@ const TESTS = {
     },
 };
 
-// Each run starts programs, so two at a time keep a small machine busy. Once the era is found there is nothing
-// new in `auto`, so the methods themselves are enough there.
-const queue = Object.entries(TESTS).filter(([name]) => era !== 'auto' || /^[a-z]+(\/[a-z]+)?$/.test(name));
-async function worker() {
-    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-        await checks.check(...next);
-    }
-}
-await Promise.all([worker(), worker()]);
+// Once the era is found there is nothing new in `auto`, so the methods themselves are enough there.
+await runTests(checks, Object.entries(TESTS).filter(([name]) => era !== 'auto' || /^[a-z]+(\/[a-z]+)?$/.test(name)));
 if (server !== undefined) {
     await checks.check('the server ends when it is told to', () => server.stop());
 }
-await rm(home, { recursive: true, force: true });
+await remove();
 checks.finish();

@@ -28,7 +28,7 @@ find_node() {
     done
 }
 
-for package in @modelcontextprotocol/{client,inspector,sdk,server,server-everything} mcp-remote; do
+for package in @modelcontextprotocol/{client,inspector,sdk,server,server-everything,server-filesystem} mcp-{proxy,remote}; do
     [ -f "$top/node_modules/$package/package.json" ] ||
         skip "the npm package $package is not installed; run scripts/setup test"
 done
