@@ -47,7 +47,9 @@ static void write_config(char *path, size_t size, const char *name, const char *
     (void)snprintf(path, size, "%s/%s.json", folder, name);
     f = fopen(path, "wx");
     if (f == NULL ||
-        fprintf(f, "{\"mcpServers\":{\"behind\":{\"command\":\"%s\",\"args\":[\"%s\"]}}}\n",
+        fprintf(f,
+                "{\"mcpServers\":{\"behind\":{\"command\":\"%s\",\"args\":[\"%s\"],\"start\":"
+                "\"eager\"}}}\n",
                 BENCH_GATEWAY_PEER, sort) < 0 ||
         fclose(f) != 0) {
         peer_die(path, strerror(errno));

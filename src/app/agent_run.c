@@ -394,8 +394,7 @@ static void run_begin(AgentItem *item)
     int r;
 
     /* Only one of them has tools that may still come: with a hub there are no other servers. */
-    run->is_linking =
-        !agent_link_refresh(item->agent->link) || router_is_gated(item->agent->router);
+    run->is_linking = !agent_link_refresh(item->agent->link) || router_knock(item->agent->router);
     run_load(run);
     r = agent_run_attach(run);
     if (r != 0) {

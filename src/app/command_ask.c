@@ -404,6 +404,20 @@ static void ask_purge(CommandAsk *ask)
     ask_send(ask, QUEUE_PURGE);
 }
 
+/* Is it about what may yet be added? */
+static bool ask_must_wait(CommandAsk *ask)
+{
+    const CommandRequest *request = &ask->request;
+    bool needs_all =
+        request->verb == COMMAND_OPENRPC ||
+        ((request->verb == COMMAND_ENQUEUE || request->verb == COMMAND_RPC) &&
+         !router_has_tool(ask->door->router, request->method) &&
+         !command_there_has(&ask->door->there, request->method, io_loop_now_ms(ask->door->loop)));
+
+    ask->is_at_gate = needs_all && router_knock(ask->door->router);
+    return ask->is_at_gate;
+}
+
 static void ask_dispatch(CommandAsk *ask)
 {
     const CommandRequest *request = &ask->request;
@@ -504,5 +518,13 @@ void command_ask_begin(CommandAsk *ask, const Http1Head *head, Span body, Span o
     wait_ms =
         ask->request.wait_ms < LIMIT_COMMAND_WAIT_MS ? ask->request.wait_ms : LIMIT_COMMAND_WAIT_MS;
     ask->deadline_ms = wait_ms > 0 ? io_loop_now_ms(ask->door->loop) + wait_ms : 0;
+    if (!ask_must_wait(ask)) {
+        ask_dispatch(ask);
+    }
+}
+
+void command_ask_pass(CommandAsk *ask)
+{
+    ask->is_at_gate = false;
     ask_dispatch(ask);
 }

@@ -30,6 +30,7 @@ struct CommandDoor {
     HttpSide side;
     int64_t pid; /* of this process: it is in many answers */
     JobsListener listener;
+    RouterListener gate;
     IoTimer *timer; /* the next wait that is over */
     int64_t due_ms;
     CommandAsk *asks;
@@ -61,6 +62,7 @@ struct CommandAsk {
     Span owner;
     int64_t deadline_ms; /* of waiting; 0: does not wait */
     bool is_asking;      /* queue is on its way */
+    bool is_at_gate;     /* it is about tools that may yet come (router_close_gate) */
     bool is_waiting;
     bool is_watching; /* in door->watchers */
     size_t watch_list;
@@ -109,6 +111,8 @@ void command_door_end(CommandDoor *door);
 
 /* ---- command_ask.c ---- */
 
+/* Goes on with one that waited at the gate. */
+void command_ask_pass(CommandAsk *ask);
 void command_ask_begin(CommandAsk *ask, const Http1Head *head, Span body, Span owner);
 void command_ask_again(CommandAsk *ask); /* something changed while it waited */
 void command_ask_late(CommandAsk *ask);  /* its time is over: answers with how things are */

@@ -312,7 +312,7 @@ static void side_gone(void *context, IoHttpExchange *x)
         return;
     }
     ask->x = NULL;
-    if (ask->is_waiting) {
+    if (ask->is_waiting || ask->is_at_gate) {
         (void)command_ask_free(ask);
     }
 }
@@ -330,7 +330,9 @@ static void side_shutdown(void *context, const HttpDoor *closing, int64_t end_ms
         }
         ask->is_closing = true;
         ask->deadline_ms = ask->deadline_ms < end_ms ? ask->deadline_ms : end_ms;
-        if (ask->is_waiting && ask->route.verb == COMMAND_PENDING) {
+        if (ask->is_at_gate) {
+            command_ask_pass(ask); /* with what there is */
+        } else if (ask->is_waiting && ask->route.verb == COMMAND_PENDING) {
             command_ask_late(ask);
         } else if (ask->is_waiting) {
             command_ask_again(ask); /* how it is with the job decides */
@@ -412,6 +414,21 @@ static void door_on_changed(JobsListener *listener, const QueueJob *job)
     }
 }
 
+static void door_on_gate(RouterListener *listener)
+{
+    CommandDoor *door = (CommandDoor *)(void *)((char *)listener - offsetof(CommandDoor, gate));
+    CommandAsk *ask = door->asks;
+
+    while (ask != NULL) {
+        if (ask->is_at_gate) {
+            command_ask_pass(ask);
+            ask = door->asks; /* whoever was answered may have left with others */
+        } else {
+            ask = ask->next;
+        }
+    }
+}
+
 int command_door_new(CommandDoor **ret, const CommandDoorConfig *config)
 {
     CommandDoor *door = mem_alloc_array(1, sizeof(*door));
@@ -442,6 +459,8 @@ int command_door_new(CommandDoor **ret, const CommandDoorConfig *config)
         return err_pass(r);
     }
     jobs_listen(config->jobs, &door->listener);
+    door->gate.opened = door_on_gate;
+    router_listen(door->router, &door->gate);
     *ret = door;
     return 0;
 }
@@ -464,6 +483,7 @@ CommandDoor *command_door_free(CommandDoor *door)
         return NULL;
     }
     jobs_unlisten(door->config.jobs, &door->listener);
+    router_unlisten(door->router, &door->gate);
     command_there_deinit(&door->there);
     door->timer = io_timer_free(door->timer);
     door->is_ending = true;

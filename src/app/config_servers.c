@@ -7,7 +7,7 @@
  *                  "auth": { "client_id": "c" }, "prefix": "f", "separator": "-", "allow": [
  * "get_*" ], "deny": [ "*_all" ], "tools": { "get_x": { "description": "…", "timeout_ms": "5m" } },
  *                  "start_timeout_ms": "1m", "list_timeout_ms": "10s", "call_timeout_ms": "2m",
- *                  "idle_ms": "10m", "era": "legacy", "enabled": false } }
+ *                  "idle_ms": "10m", "start": "eager", "era": "legacy", "enabled": false } }
  *
  * What other programs write into such a member and does not concern us is passed over.
  */
@@ -45,6 +45,7 @@ static const char *const server_keys[] = {"command",
                                           "enabled",
                                           "disabled",
                                           "transport",
+                                          "start",
                                           "start_timeout_ms",
                                           "list_timeout_ms",
                                           "call_timeout_ms",
@@ -193,6 +194,15 @@ static int read_era(const ServerReader *server, JsonValue value)
     return 0;
 }
 
+static int read_start(const ServerReader *server, JsonValue value)
+{
+    if (!json_string_equals(value, SPAN("lazy")) && !json_string_equals(value, SPAN("eager"))) {
+        return diag_set(server->reader->diag, CONFIG_E_INVALID, "expected \"lazy\" or \"eager\"");
+    }
+    server->spec->is_eager = json_string_equals(value, SPAN("eager"));
+    return 0;
+}
+
 /* How it is reached follows from command or url; what is not ours to speak is said. */
 static int read_type(const ServerReader *server, JsonValue value)
 {
@@ -256,6 +266,9 @@ static int read_simple(const ServerReader *server, Span name, JsonValue value, b
     }
     if (span_equals(name, SPAN("era"))) {
         return read_era(server, value);
+    }
+    if (span_equals(name, SPAN("start"))) {
+        return read_start(server, value);
     }
     if (span_equals(name, SPAN("type")) || span_equals(name, SPAN("transport"))) {
         return read_type(server, value);

@@ -54,6 +54,9 @@ static bool away_look(const Jobs *jobs, Span name, AwayTool *tool)
     bool was_there = tool->is_known && tool->is_there;
 
     tool->is_there = router_tool_is_there(jobs->router, name);
+    if (!tool->is_there) {
+        (void)router_knock(jobs->router); /* it may be of a server that has yet to be started */
+    }
     if (!tool->is_there && (was_there || !tool->is_known)) {
         tool->since_ms = away_now_ms();
     }

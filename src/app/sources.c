@@ -4,10 +4,12 @@
 
 #include "app/sources_internal.h"
 #include "app/version.h"
+#include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "io/file.h"
+#include "io/keep.h"
 #include "providers/tools_file.h"
 
 SourcesFile sources_look(const Sources *sources, const char *path)
@@ -126,16 +128,24 @@ static const McpIdentity sources_identity = {
 
 static int sources_add_servers(Sources *sources, const Config *config, Diag *reterr_diag)
 {
+    CLEANUP(mem_freep) char *own = NULL;
+
     (void)reterr_diag;
+    /* Without a home nothing is kept, and servers are asked each time. */
+    if (config->state == NULL && io_keep_folder(&own) == -ENOMEM) {
+        return err_raise(-ENOMEM);
+    }
     return err_pass(
-        upstreams_new(&sources->upstreams, &(UpstreamsConfig){.router = hub_router(sources->hub),
-                                                              .loop = hub_loop(sources->hub),
-                                                              .log = sources->log,
-                                                              .identity = &sources_identity,
-                                                              .rank = sources_rank(SOURCES_SERVERS),
-                                                              .specs = config->servers,
-                                                              .n_specs = config->n_servers,
-                                                              .dies_with_us = true}));
+        upstreams_new(&sources->upstreams,
+                      &(UpstreamsConfig){.router = hub_router(sources->hub),
+                                         .loop = hub_loop(sources->hub),
+                                         .log = sources->log,
+                                         .identity = &sources_identity,
+                                         .rank = sources_rank(SOURCES_SERVERS),
+                                         .specs = config->servers,
+                                         .n_specs = config->n_servers,
+                                         .state = config->state != NULL ? config->state : own,
+                                         .dies_with_us = true}));
 }
 
 bool sources_wants(const Sources *sources, const Config *config, SourcesPart part)

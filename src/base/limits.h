@@ -125,6 +125,11 @@
 #define LIMIT_UPSTREAM_GATE_MS 3000
 #define LIMIT_UPSTREAM_PARKED  64
 
+/* What a server lists is kept for the next run, so much of it at most: more is a server that is
+ * better asked. Older lists are shown, but the first who asks for lists has them read anew. */
+#define LIMIT_UPSTREAM_KEPT_BYTES ((size_t)8 * 1024 * 1024)
+#define LIMIT_UPSTREAM_KEPT_MS    ((int64_t)24 * 60 * 60 * 1000)
+
 /* Output that waits for a peer: above it nothing more is read from that peer. Answers of calls in
  * flight still find room, so that no result is thrown away: a door holds at most so many as calls
  * may be open. */

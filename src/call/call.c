@@ -155,6 +155,13 @@ int call_keep_arguments(Call *call)
     return err_pass(r);
 }
 
+int call_keep_meta(Call *call)
+{
+    const JsonNode *kept = NULL;
+
+    return err_pass(call_keep_value(&call->kept_arena, &call->meta, &kept));
+}
+
 const char *call_log_level_name(CallLogLevel level)
 {
     return (size_t)level < TW_ARRAY_SIZE(level_names) ? level_names[level] : NULL;

@@ -242,6 +242,9 @@ bool call_input(const Call *call, Span key, JsonValue *ret);
  * 0, -ENOMEM: some may be copies then, all are valid as before. */
 int call_keep_arguments(Call *call);
 
+/* The same for meta, of a call that has yet to be looked at. */
+int call_keep_meta(Call *call);
+
 /* "debug" … "emergency"; NULL for CALL_LOG_NONE. */
 const char *call_log_level_name(CallLogLevel level);
 bool call_log_level_parse(Span s, CallLogLevel *ret);

@@ -357,6 +357,28 @@ static void describe_start(void *context, Call *call)
     lazy_answer(lazy, call, r, false);
 }
 
+/* A call of call_tool becomes that of the tool which it names, where its door has not seen to that:
+ * the tool may have come while the call waited at the gate, or the door knows nothing of it. */
+static void lazy_alias(void *context, Call *call)
+{
+    const LazyTools *lazy = context;
+    JsonValue arguments = JSON_VALUE_NULL;
+    JsonValue value;
+    Span name;
+
+    if (!span_equals(call->target, SPAN(MCP_CALL_TOOL)) || call->arguments.node == NULL ||
+        json_kind(call->arguments) != JSON_OBJECT ||
+        !json_get(call->arguments, SPAN("name"), &value) || json_kind(value) != JSON_STRING ||
+        (json_get(call->arguments, SPAN("arguments"), &arguments) &&
+         json_kind(arguments) != JSON_OBJECT) ||
+        json_string(value, &call->kept_arena, &name) != 0 ||
+        span_equals(name, SPAN(MCP_CALL_TOOL)) || !router_has_tool(lazy->router, name)) {
+        return;
+    }
+    call->target = name;
+    call->arguments = arguments;
+}
+
 /* Here is what did not become the call of another tool. */
 static void call_start(void *context, Call *call)
 {
@@ -369,11 +391,7 @@ static void call_start(void *context, Call *call)
         return;
     }
     bytes_clear(&lazy->text);
-    /* One that was not there when the call came, and is now: its server has just started. */
-    r = span_equals(name, SPAN(MCP_CALL_TOOL))
-            ? bytes_append_span(&lazy->text, SPAN(MCP_CALL_TOOL " calls other tools"))
-            : bytes_append_span(&lazy->text,
-                                SPAN("The tool was not there yet, and is now: call it again."));
+    r = bytes_append_span(&lazy->text, SPAN(MCP_CALL_TOOL " calls other tools"));
     lazy_answer(lazy, call, r, true);
 }
 
@@ -448,6 +466,7 @@ int lazy_tools_new(LazyTools **ret, Router *router, const char *const *always, D
         return r;
     }
     router_listen(router, &lazy->listener);
+    router_set_alias(router, lazy_alias, lazy);
     lazy->is_listening = true;
     *ret = lazy;
     return 0;
@@ -460,6 +479,7 @@ LazyTools *lazy_tools_free(LazyTools *lazy)
     }
     if (lazy->is_listening) {
         router_unlisten(lazy->router, &lazy->listener);
+        router_set_alias(lazy->router, NULL, NULL);
         (void)router_set_shown(lazy->router, NULL, NULL);
     }
     for (size_t i = 0; i < lazy->n_added; i++) {

@@ -16,6 +16,8 @@ static void upstreams_open_gate(Upstreams *upstreams)
 {
     if (upstreams->is_gated) {
         upstreams->is_gated = false;
+        upstreams->is_knocked = false;
+        upstreams->must_begin = false;
         io_timer_stop(upstreams->gate);
         router_open_gate(upstreams->config.router);
     }
@@ -32,6 +34,44 @@ void upstreams_look_at_gate(Upstreams *upstreams)
 static void upstreams_on_gate_timer(void *context)
 {
     upstreams_open_gate(context);
+}
+
+/* By the task: the one who knocks is in the middle of his call. */
+static void upstreams_on_knock(void *context)
+{
+    Upstreams *upstreams = context;
+
+    upstreams->is_knocked = true;
+    upstreams->has_listed = true;
+    upstreams->must_begin = true;
+    io_timer_start_at(upstreams->gate,
+                      io_loop_now_ms(upstreams->config.loop) + LIMIT_UPSTREAM_GATE_MS);
+    upstreams_post(upstreams);
+}
+
+void upstreams_close_gate(Upstreams *upstreams)
+{
+    if (upstreams->is_ended) {
+        return;
+    }
+    if (!upstreams->is_gated) {
+        upstreams->is_gated = true;
+        router_close_gate(upstreams->config.router, upstreams_on_knock, upstreams);
+    } else if (upstreams->is_knocked) {
+        upstreams->must_begin = true;
+        upstreams_post(upstreams);
+    }
+}
+
+/* Somebody waits: those whose lists are not known, or too old, are started. */
+static void upstreams_begin(Upstreams *upstreams)
+{
+    upstreams->must_begin = false;
+    for (size_t i = 0; i < upstreams->n_servers; i++) {
+        if (!upstreams->servers[i]->is_settled) {
+            (void)upstream_wake(upstreams->servers[i]);
+        }
+    }
 }
 
 static bool upstreams_are_settled(const Upstreams *upstreams)
@@ -74,6 +114,9 @@ static void upstreams_on_task(IoTask *task)
     }
     if (upstreams->must_publish) {
         upstreams_publish(upstreams);
+    }
+    if (upstreams->must_begin) {
+        upstreams_begin(upstreams);
     }
     for (size_t i = 0; i < upstreams->n_servers; i++) {
         if (upstreams->servers[i]->has_news) {
@@ -155,6 +198,24 @@ static int upstreams_make_list(Upstreams *upstreams, const UpstreamSpec *specs, 
     return r;
 }
 
+/* Those that are new: whoever has lists already does not ask again, and is told of theirs. */
+static void upstreams_start(Upstreams *upstreams)
+{
+    for (size_t i = 0; i < upstreams->n_servers; i++) {
+        Upstream *server = upstreams->servers[i];
+        bool is_new = server->n_starts == 0;
+
+        if (is_new && (server->spec.is_eager ||
+                       (upstreams->has_listed && !server->is_settled && server->kept_ms == 0))) {
+            (void)upstream_wake(server);
+        }
+        if (is_new && !server->is_settled && !upstreams->has_listed) {
+            upstreams_close_gate(upstreams);
+        }
+    }
+    upstreams_look_at_gate(upstreams);
+}
+
 int upstreams_reload(Upstreams *upstreams, const UpstreamSpec *specs, size_t n_specs)
 {
     Upstream **old = upstreams->servers;
@@ -175,11 +236,7 @@ int upstreams_reload(Upstreams *upstreams, const UpstreamSpec *specs, size_t n_s
     upstreams_publish(upstreams);
     router_batch_end(upstreams->config.router);
     (void)mem_free(old);
-    for (size_t i = 0; i < n; i++) {
-        if (servers[i]->n_starts == 0) {
-            (void)upstream_wake(servers[i]);
-        }
-    }
+    upstreams_start(upstreams);
     return r;
 }
 
@@ -203,13 +260,24 @@ static int upstreams_init(Upstreams *upstreams)
     router_set_list_meta(config->router, upstreams_list_meta, upstreams);
     router_set_wanted(config->router, upstreams_on_wanted, upstreams);
     router_set_forsaken(config->router, upstreams_on_forsaken, upstreams);
-    upstreams->is_gated = true;
-    router_close_gate(config->router);
     r = upstreams_reload(upstreams, config->specs, config->n_specs);
-    io_timer_start_at(upstreams->gate, io_loop_now_ms(config->loop) + LIMIT_UPSTREAM_GATE_MS);
-    upstreams_look_at_gate(upstreams);
     upstreams->config.specs = NULL;
     return r;
+}
+
+static int upstreams_copy_state(Upstreams *upstreams, const char *state)
+{
+    size_t n = state == NULL ? 0 : strlen(state) + 1;
+
+    if (state == NULL) {
+        return 0;
+    }
+    upstreams->state = mem_alloc(n);
+    if (upstreams->state == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    memcpy(upstreams->state, state, n);
+    return 0;
 }
 
 int upstreams_new(Upstreams **ret, const UpstreamsConfig *config)
@@ -228,7 +296,9 @@ int upstreams_new(Upstreams **ret, const UpstreamsConfig *config)
     bytes_init(&upstreams->params, LIMIT_MCP_RESPONSE_BYTES);
     bytes_init(&upstreams->text, LIMIT_MCP_RESPONSE_BYTES);
     bytes_init(&upstreams->list_meta, UPSTREAM_META_BYTES);
-    r = upstreams_init(upstreams);
+    r = upstreams_copy_state(upstreams, config->state);
+    r = r != 0 ? r : upstreams_init(upstreams);
+    upstreams->config.state = NULL;
     if (r != 0) {
         (void)upstreams_free(upstreams);
         return err_pass(r);
@@ -276,6 +346,7 @@ Upstreams *upstreams_free(Upstreams *upstreams)
         upstream_call_discard(held);
     }
     upstreams->gate = io_timer_free(upstreams->gate);
+    upstreams->state = mem_free(upstreams->state);
     arena_deinit(&upstreams->names);
     arena_deinit(&upstreams->scratch);
     bytes_deinit(&upstreams->params);

@@ -2,12 +2,13 @@
  * prompts in the router, their calls passed on as bytes.
  *
  * Each server has one session, which all callers share: a child process or a URL (peer/mcp_peer.h).
- * It is started at once, so that its lists are known, and again whenever it is needed; what it
- * listed stays offered while it is away, and a call then says why it cannot be served. A server
- * that fails is tried again after 1, 2, 4… seconds; until then its calls fail at once. Nothing of
- * one server waits for another; only the first lists wait, LIMIT_UPSTREAM_GATE_MS at most, for all
- * servers to have said what they have (router_close_gate). A call that was sent is never sent
- * twice; when its server is lost the error says that it may have run, and so does
+ * It is started when it is needed: by a call, and by the first list that anybody asks for while its
+ * lists are not known (router_close_gate); an eager one at once. What it listed is kept in a file
+ * for the next run (upstream_kept.c), and stays offered while it is away; a call then says why it
+ * cannot be served. A server that fails is tried again after 1, 2, 4… seconds; until then its calls
+ * fail at once. Nothing of one server waits for another; only the first lists wait,
+ * LIMIT_UPSTREAM_GATE_MS at most, for all servers to have said what they have. A call that was sent
+ * is never sent twice; when its server is lost the error says that it may have run, and so does
  * Call.may_have_run.
  *
  * Names of tools and prompts: providers/upstream_names.h. URIs stay as they are; of two servers
@@ -74,6 +75,7 @@ typedef struct UpstreamSpec {
     int64_t call_timeout_ms;
     int64_t idle_ms; /* a server that is not used so long is stopped; 0: never */
     McpClientMode era;
+    bool is_eager; /* it is started with us */
     bool is_disabled;
 } UpstreamSpec;
 
@@ -88,13 +90,14 @@ typedef struct UpstreamsConfig {
     unsigned rank;             /* of the first server; each has the next one (router_set_rank) */
     const UpstreamSpec *specs; /* copied */
     size_t n_specs;
+    const char *state; /* folder: what servers list is kept in it; NULL: it is not. Copied */
     /* Children die with us even if we are killed: for a process that has one loop in its first
      * thread. */
     bool dies_with_us;
 } UpstreamsConfig;
 
-/* Starts the servers. One that cannot be started is no failure here. 0, -ENOMEM, another negative
- * errno. Gives *ret. */
+/* Starts the eager servers. One that cannot be started is no failure here. 0, -ENOMEM, another
+ * negative errno. Gives *ret. */
 int upstreams_new(Upstreams **ret, const UpstreamsConfig *config);
 
 /* Goes over to other servers: those that stay the same keep their sessions, calls and lists. 0,

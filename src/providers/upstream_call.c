@@ -123,6 +123,11 @@ bool upstream_same_asker(const UpstreamCall *held, const CallAsker *asker, Span 
  * not have calls there at the same time as others. A parked call is in nobody's way. */
 static bool call_must_wait(const Upstream *server, const UpstreamCall *mine)
 {
+    /* Whoever subscribed before this call hears of what it changes, also if it starts the server.
+     */
+    if (server->state != UPSTREAM_READY && server->subscribed.n > 0) {
+        return true;
+    }
     if (!server->takes_turns) {
         return false;
     }

@@ -42,11 +42,24 @@ static UpstreamOffer event_read_offer(JsonValue hello)
     return offer;
 }
 
+/* What it offers beside its lists may be other than what was kept. */
+static void event_take_offer(Upstream *server, JsonValue hello)
+{
+    UpstreamOffer before = server->offer;
+
+    server->offer = event_read_offer(hello);
+    if (server->offer.completes != before.completes ||
+        server->offer.subscribes != before.subscribes) {
+        server->owner->must_publish = true;
+        upstreams_post(server->owner);
+    }
+}
+
 static void event_ready(Upstream *server, const McpClientEvent *event)
 {
     server->state = UPSTREAM_READY;
     server->is_modern = event->revision >= MCP_FIRST_MODERN;
-    server->offer = event_read_offer(event->value);
+    event_take_offer(server, event->value);
     server->used_ms = io_loop_now_ms(server->owner->config.loop);
     bytes_clear(&server->why);
     logsink_write(server->owner->config.log, LOGSINK_LEVEL_INFO, "upstream", "%s is there (%.*s)",
@@ -55,6 +68,7 @@ static void event_ready(Upstream *server, const McpClientEvent *event)
     upstream_calls_ready(server);
     upstream_subscribe_all(server);
     upstream_list_all(server);
+    upstream_turns(server);
     router_there_changed(server->owner->config.router);
     upstream_set_timer(server);
 }
@@ -68,7 +82,7 @@ static void event_take(Upstream *server, const McpClientEvent *event)
         event_ready(server, event);
         break;
     case MCP_CLIENT_RENEWED:
-        server->offer = event_read_offer(event->value);
+        event_take_offer(server, event->value);
         server->log_level = CALL_LOG_NONE;
         upstream_subscribe_all(server);
         upstream_list_all(server);

@@ -6,6 +6,7 @@
  *     upstream_begin.c    what its session begins with: command, environment, address
  *     upstream_event.c    the events of its session, and who here they are for
  *     upstream_list.c     its lists: pages, changes
+ *     upstream_kept.c     its lists, kept in a file for the next run
  *     upstream_publish.c  what is in the router, and under which names
  *     upstream_names.c    these names (pure)
  *     upstream_item.c     one entry of the router: its description, what a call of it needs
@@ -21,7 +22,7 @@
  *
  * States of a server:
  *
- *     IDLE ─call, first time→ STARTING ─session→ READY ─idle→ IDLE
+ *     IDLE ─call, list that is not known→ STARTING ─session→ READY ─idle→ IDLE
  *      DOWN ─call or timer, when its time has come→ STARTING     STARTING, READY ─failure→ DOWN
  *
  * Thread: loop.
@@ -95,6 +96,8 @@ struct UpstreamItem {
     Span json; /* as it came */
     Span head; /* what a call of it begins with: {"name":"…" */
     int64_t timeout_ms;
+    bool completes; /* as the server said when it was put there */
+    bool subscribes;
 };
 
 /* Questions of one call at once. */
@@ -178,8 +181,15 @@ struct Upstream {
     bool is_modern;
     UpstreamOffer offer;
     UpstreamList lists[ROUTER_N_KINDS];
-    bool is_settled; /* its lists have come once, or it has failed once */
+    bool is_settled; /* its lists have come once, or are kept, or it has failed once */
     bool is_gone;    /* it is being freed */
+
+    const char *kept_path; /* in strings; NULL: its lists are not kept */
+    char kept_key[65];
+    int64_t kept_ms;      /* since 1970: when what is in the file was listed; 0: nothing is */
+    int64_t keep_due_ms;  /* they are to be written then; INT64_MAX: need not be */
+    int64_t keep_next_ms; /* and not before */
+    int64_t stale_ms;     /* from then on they are too old, if it does not run */
 
     IoTimer *timer;
     int64_t timer_ms;
@@ -223,12 +233,16 @@ struct UpstreamLeaving {
 
 struct Upstreams {
     UpstreamsConfig config;
+    char *state; /* NULL: nothing is kept */
     HashSeed seed;
     Upstream **servers;
     size_t n_servers;
     UpstreamLeaving *leaving;
     IoTimer *gate;
-    bool is_gated;
+    bool is_gated;   /* lists wait, or will: some server's are not known */
+    bool is_knocked; /* somebody waits there: the servers are started, and the time runs */
+    bool must_begin; /* by the task: start them */
+    bool has_listed; /* somebody has lists, and will be told of changes */
     bool is_ended;
     RouterListener listener;
     bool is_publishing;
@@ -249,6 +263,8 @@ struct Upstreams {
 /* upstream.c */
 void upstreams_post(Upstreams *upstreams);
 void upstreams_look_at_gate(Upstreams *upstreams);
+/* The next list waits for servers that are not settled, and has them started. */
+void upstreams_close_gate(Upstreams *upstreams);
 
 /* upstream_spec.c */
 int upstream_spec_copy(UpstreamSpec *ret, const UpstreamSpec *spec, Arena *arena);
@@ -282,6 +298,18 @@ void upstream_list(Upstream *server, RouterKind kind);
 bool upstream_list_take(Upstream *server, const McpClientEvent *event); /* false: not its event */
 void upstream_lists_stop(Upstream *server);
 bool upstream_lists_are_read(const Upstream *server);
+/* A list that is known from elsewhere; it is not published. 0, -ENOMEM: it is as it was. */
+int upstream_list_set(Upstream *server, RouterKind kind, JsonValue elements);
+Span upstream_list_member(RouterKind kind); /* of a result: "tools" */
+
+/* upstream_kept.c */
+int upstream_kept_init(Upstream *server); /* 0, -ENOMEM */
+/* Lists of the file; the server is then settled, if they are not too old. */
+void upstream_kept_load(Upstream *server);
+/* A list was read to its end. */
+void upstream_kept_listed(Upstream *server, bool has_changed);
+/* Writes what is to be written. */
+void upstream_kept_save(Upstream *server);
 
 /* upstream_publish.c */
 void upstreams_publish(Upstreams *upstreams);

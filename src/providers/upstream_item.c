@@ -154,7 +154,9 @@ static UpstreamItem *item_new(Upstream *server, RouterKind kind, const UpstreamR
     if (item != NULL) {
         *item = (UpstreamItem){.server = server,
                                .kind = kind,
-                               .timeout_ms = record->tool != NULL ? record->tool->timeout_ms : 0};
+                               .timeout_ms = record->tool != NULL ? record->tool->timeout_ms : 0,
+                               .completes = server->offer.completes,
+                               .subscribes = server->offer.subscribes};
         item->key = item_put(&at, record->key);
         item->name = item_put(&at, record->name);
         item->json = item_put(&at, record->json);
@@ -199,19 +201,18 @@ static int item_try(Upstream *server, UpstreamItem *item, Description *descripti
     if (r != 0) {
         return r < 0 ? err_pass(r) : ROUTER_E_MALFORMED;
     }
-    return router_add(
-        upstreams->config.router,
-        &(RouterSpec){.kind = item->kind,
-                      .json = bytes_span(&upstreams->text),
-                      .provider = &upstream_provider,
-                      .context = item,
-                      .timeout_ms = item->timeout_ms,
-                      .is_relayed = true,
-                      .completes = server->offer.completes &&
-                                   (item->kind == ROUTER_PROMPT || item->kind == ROUTER_TEMPLATE),
-                      .subscribes = server->offer.subscribes,
-                      .release = item_release},
-        diag);
+    return router_add(upstreams->config.router,
+                      &(RouterSpec){.kind = item->kind,
+                                    .json = bytes_span(&upstreams->text),
+                                    .provider = &upstream_provider,
+                                    .context = item,
+                                    .timeout_ms = item->timeout_ms,
+                                    .is_relayed = true,
+                                    .completes = item->completes && (item->kind == ROUTER_PROMPT ||
+                                                                     item->kind == ROUTER_TEMPLATE),
+                                    .subscribes = item->subscribes,
+                                    .release = item_release},
+                      diag);
 }
 
 bool upstream_item_publish(Upstream *server, RouterKind kind, UpstreamRecord *record,

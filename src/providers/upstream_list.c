@@ -139,6 +139,22 @@ static bool list_is_same(const UpstreamList *list)
     return is_same;
 }
 
+/* What was read takes the place of what was known. */
+static void list_take_over(UpstreamList *list)
+{
+    Arena old = list->arena;
+
+    list->arena = list->next_arena;
+    list->next_arena = old;
+    list->records = list->next;
+    list->n = list->n_next;
+}
+
+Span upstream_list_member(RouterKind kind)
+{
+    return span_from_str(list_forms[kind].member);
+}
+
 static void list_settle(Upstream *server)
 {
     if (upstream_lists_are_read(server) && !server->is_settled) {
@@ -155,12 +171,7 @@ static void list_complete(Upstream *server, RouterKind kind)
     int64_t now_ms = io_loop_now_ms(server->owner->config.loop);
 
     if (!is_same) {
-        Arena old = list->arena;
-
-        list->arena = list->next_arena;
-        list->next_arena = old;
-        list->records = list->next;
-        list->n = list->n_next;
+        list_take_over(list);
     }
     list->is_known = true;
     list->fresh_until_ms = INT64_MAX;
@@ -182,8 +193,26 @@ static void list_complete(Upstream *server, RouterKind kind)
     if (!is_same) {
         upstreams_publish(server->owner);
     }
+    upstream_kept_listed(server, !is_same);
     upstream_set_timer(server);
     list_settle(server);
+}
+
+int upstream_list_set(Upstream *server, RouterKind kind, JsonValue elements)
+{
+    UpstreamList *list = &server->lists[kind];
+    int r = 0;
+
+    for (JsonIter it = json_iter(elements); r == 0 && json_iter_next(&it);) {
+        r = list_take_record(server, kind, it.value);
+    }
+    if (r == 0) {
+        list_take_over(list);
+        list->is_known = true;
+    }
+    list_forget_next(list);
+    map_init(&list->cursors, server->owner->seed, LIST_MAX_PAGES);
+    return r;
 }
 
 /* It cannot be read; what was known stays. */
@@ -203,6 +232,7 @@ static void list_abandon(Upstream *server, RouterKind kind, Span why)
     list_forget_next(list);
     map_init(&list->cursors, server->owner->seed, LIST_MAX_PAGES);
     list->is_old = false;
+    upstream_set_timer(server);
     list_settle(server);
 }
 

@@ -174,7 +174,9 @@ static bool publish_is_there(const Upstream *server, RouterKind kind)
         }
         if (at == list->n_items || !span_equals(list->items[at]->name, record->name) ||
             !span_equals(list->items[at]->key, record->key) ||
-            !span_equals(list->items[at]->json, record->json)) {
+            !span_equals(list->items[at]->json, record->json) ||
+            list->items[at]->completes != server->offer.completes ||
+            list->items[at]->subscribes != server->offer.subscribes) {
             return false;
         }
         at++;
@@ -264,6 +266,7 @@ Span upstreams_list_meta(void *context, RouterKind kind)
     JsonWriter w;
 
     (void)kind;
+    upstreams->has_listed = true;
     bytes_clear(&upstreams->list_meta);
     json_writer_init(&w, &upstreams->list_meta, JSON_STYLE_COMPACT);
     json_write_object(&w);

@@ -55,6 +55,13 @@ static int64_t server_due_ms(const Upstream *server)
 
         due_ms = idle_ms < due_ms ? idle_ms : due_ms;
     }
+    if (server->state == UPSTREAM_IDLE && server->is_settled && server->stale_ms < due_ms) {
+        due_ms = server->stale_ms;
+    }
+    if (server->state == UPSTREAM_READY && upstream_lists_are_read(server) &&
+        server->keep_due_ms < due_ms) {
+        due_ms = server->keep_due_ms;
+    }
     for (size_t kind = 0; kind < ROUTER_N_KINDS && server->state == UPSTREAM_READY; kind++) {
         int64_t fresh_ms = server->lists[kind].fresh_until_ms;
 
@@ -95,6 +102,16 @@ static void server_stop_idle(Upstream *server, int64_t now_ms)
     }
 }
 
+/* What nobody has asked it for a day is not what it has: the next list asks. */
+static void server_grow_old(Upstream *server, int64_t now_ms)
+{
+    if (server->is_settled && now_ms >= server->stale_ms) {
+        server->stale_ms = INT64_MAX;
+        server->is_settled = false;
+        upstreams_close_gate(server->owner);
+    }
+}
+
 static void server_on_timer(void *context)
 {
     Upstream *server = context;
@@ -108,8 +125,13 @@ static void server_on_timer(void *context)
     } else if (server->state == UPSTREAM_DOWN && now_ms >= server->retry_ms) {
         (void)upstream_wake(server);
     } else if (server->state == UPSTREAM_READY) {
+        if (now_ms >= server->keep_due_ms && upstream_lists_are_read(server)) {
+            upstream_kept_save(server);
+        }
         server_refresh(server, now_ms);
         server_stop_idle(server, now_ms);
+    } else if (server->state == UPSTREAM_IDLE) {
+        server_grow_old(server, now_ms);
     }
     upstream_set_timer(server);
 }
@@ -152,6 +174,7 @@ void upstream_leave(Upstream *server)
     McpPeer *peer = server->peer;
     UpstreamLeaving *leaving = server->leaving;
 
+    upstream_kept_save(server);
     server->peer = NULL;
     server->listen = 0;
     server->log_level = CALL_LOG_NONE;
@@ -282,6 +305,8 @@ int upstream_new(Upstream **ret, Upstreams *owner, const UpstreamSpec *spec)
     }
     server->owner = owner;
     server->timer_ms = INT64_MAX;
+    server->keep_due_ms = INT64_MAX;
+    server->stale_ms = INT64_MAX;
     server->log_level = CALL_LOG_NONE;
     arena_init(&server->strings, SIZE_MAX);
     bytes_init(&server->why, SERVER_WHY_BYTES);
@@ -290,6 +315,7 @@ int upstream_new(Upstream **ret, Upstreams *owner, const UpstreamSpec *spec)
     r = upstream_spec_copy(&server->spec, spec, &server->strings);
     r = r != 0 ? r
                : io_timer_new(&server->timer, owner->config.loop, true, server_on_timer, server);
+    r = r != 0 ? r : upstream_kept_init(server);
     if (r != 0) {
         (void)upstream_free(server);
         return err_pass(r);
@@ -301,6 +327,8 @@ int upstream_new(Upstream **ret, Upstreams *owner, const UpstreamSpec *spec)
         server->state = UPSTREAM_DISABLED;
         server->is_settled = true;
     }
+    upstream_kept_load(server);
+    upstream_set_timer(server);
     *ret = server;
     return 0;
 }

@@ -109,7 +109,7 @@ bool upstream_spec_is_same(const UpstreamSpec *a, const UpstreamSpec *b)
            same_list(a->allow, b->allow) && same_list(a->deny, b->deny) && same_tools(a, b) &&
            a->start_timeout_ms == b->start_timeout_ms && a->list_timeout_ms == b->list_timeout_ms &&
            a->call_timeout_ms == b->call_timeout_ms && a->idle_ms == b->idle_ms &&
-           a->era == b->era && a->is_disabled == b->is_disabled;
+           a->era == b->era && a->is_eager == b->is_eager && a->is_disabled == b->is_disabled;
 }
 
 /* ---- the copy ---- */

@@ -406,6 +406,9 @@ void router_route(Router *router, Call *call)
     }
     switch (call->verb) {
     case CALL_TOOL:
+        if (router->alias != NULL) {
+            router->alias(router->alias_context, call);
+        }
         router_dispatch_tool(router, call);
         return;
     case CALL_READ:

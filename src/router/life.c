@@ -229,6 +229,33 @@ static void router_call_progress(Call *call, const CallProgress *progress)
     }
 }
 
+/* Who has the calls that wait at the gate: nobody. */
+static void gate_start(void *context, Call *call)
+{
+    (void)context;
+    (void)call;
+}
+
+static void gate_cancel(void *context, Call *call)
+{
+    (void)context;
+    (void)call;
+}
+
+static const CallProvider gate_provider = {
+    .name = "router", .start = gate_start, .cancel = gate_cancel};
+
+/* What whoever runs it needs of it when its start has returned. */
+static int router_keep(Call *call)
+{
+    int r = call->provider == &gate_provider ? call_keep_meta(call) : 0;
+
+    if (call->provider != &gate_provider) {
+        call->meta = JSON_VALUE_NULL;
+    }
+    return r != 0 ? r : call_keep_arguments(call);
+}
+
 /* Starts the call at its provider, which has that long. */
 static void router_begin(Router *router, Call *call, int64_t granted_ms)
 {
@@ -246,12 +273,11 @@ static void router_begin(Router *router, Call *call, int64_t granted_ms)
         return; /* call may be another one by now */
     }
     call->ret_finished = NULL;
-    call->meta = JSON_VALUE_NULL;
     router_link(router, call);
     if (call->command != NULL) {
         call->took_arguments = false; /* the desk wants to see them again */
     }
-    if (call_keep_arguments(call) != 0) {
+    if (router_keep(call) != 0) {
         router_stop(call);
         router_end_error(call, CALL_ERROR_INTERNAL);
     }
@@ -282,32 +308,30 @@ void router_start_later(Router *router, Call *call, RouterEntry *entry)
                                                 : router->call_timeout_ms);
 }
 
-/* Who has the calls that wait at the gate: nobody. */
-static void gate_start(void *context, Call *call)
-{
-    (void)context;
-    (void)call;
-}
-
-static void gate_cancel(void *context, Call *call)
-{
-    (void)context;
-    (void)call;
-}
-
-static const CallProvider gate_provider = {
-    .name = "router", .start = gate_start, .cancel = gate_cancel};
-
 void router_hold(Router *router, Call *call)
 {
     call->provider = &gate_provider;
     call->provider_context = router;
+    (void)router_knock(router);
     router_begin(router, call, call->timeout_ms != 0 ? call->timeout_ms : router->call_timeout_ms);
 }
 
-void router_close_gate(Router *router)
+void router_close_gate(Router *router, void (*knocked)(void *context), void *context)
 {
     router->is_gated = true;
+    router->knocked = knocked;
+    router->knocked_context = context;
+}
+
+bool router_knock(Router *router)
+{
+    void (*knocked)(void *context) = router->knocked;
+
+    router->knocked = NULL;
+    if (knocked != NULL) {
+        knocked(router->knocked_context);
+    }
+    return router->is_gated;
 }
 
 void router_open_gate(Router *router)
@@ -316,6 +340,7 @@ void router_open_gate(Router *router)
     bool was_gated = router->is_gated;
 
     router->is_gated = false;
+    router->knocked = NULL;
     while (call != NULL) {
         if (call->provider != &gate_provider) {
             call = call->next;
@@ -332,9 +357,10 @@ void router_open_gate(Router *router)
     }
 }
 
-bool router_is_gated(const Router *router)
+void router_set_alias(Router *router, void (*fn)(void *context, Call *call), void *context)
 {
-    return router->is_gated;
+    router->alias = fn;
+    router->alias_context = context;
 }
 
 void router_set_later(Router *router, const CallProvider *provider, void *context)

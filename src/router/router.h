@@ -163,10 +163,20 @@ void router_set_filler(Router *router, void (*fn)(void *context), void *context)
 void router_fill(Router *router);
 
 /* While the gate is closed, what is about to be added is waited for: lists, and calls of what is
- * not there, are held (their time runs) until it is opened. At first it is open. */
-void router_close_gate(Router *router);
+ * not there, are held (their time runs) until it is opened. At first it is open. knocked (may be
+ * NULL) is told once of the first who waits, so that nothing need be made before: it may open the
+ * gate later, not at once. Borrows context until it is open. */
+void router_close_gate(Router *router, void (*knocked)(void *context), void *context);
 void router_open_gate(Router *router);
-bool router_is_gated(const Router *router);
+
+/* Somebody needs all that there is and makes no call: as if one were held. True: the gate is
+ * closed, and listeners will be told when it opens. */
+bool router_knock(Router *router);
+
+/* fn sees each call of a tool when it is routed, behind the gate, and may let it be one of another
+ * tool: target and arguments, which are of what the call has already or in its kept_arena. NULL:
+ * nobody, as at the start. Borrows context. */
+void router_set_alias(Router *router, void (*fn)(void *context, Call *call), void *context);
 
 /* Something to be said in the `_meta` of every list of that kind, one JSON object, or nothing.
  * Borrowed until the next question. fn NULL: nothing. Borrows context. */

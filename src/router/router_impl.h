@@ -57,7 +57,11 @@ struct Router {
     void (*filler)(void *context);
     void *filler_context;
     unsigned filler_rank;
-    bool is_gated; /* lists, and calls of what is not there, wait */
+    bool is_gated;                  /* lists, and calls of what is not there, wait */
+    void (*knocked)(void *context); /* NULL: it was told, or there is nobody to tell */
+    void *knocked_context;
+    void (*alias)(void *context, Call *call);
+    void *alias_context;
     Span (*list_meta)(void *context, RouterKind kind);
     void *list_meta_context;
     void (*forsaken_fn)(void *context, const CallAsker *asker, Span state);

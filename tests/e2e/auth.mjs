@@ -326,7 +326,7 @@ await check('a server behind ours at a Unix socket needs no token', {}, async (s
         else res.writeHead(405).end();
     }).listen(socket);
     writeFileSync(config, JSON.stringify({ mcpServers: { u: { url: `http+unix:${socket}:/mcp` } } }));
-    const result = await run(state, ['tools', '--server', `${toolwire} serve --no-toolkit --config ${config}`]);
+    const result = await run(state, ['tools', '--server', `${toolwire} serve --no-toolkit --config ${config}`], { env: { XDG_STATE_HOME: state } });
     open.closeAllConnections();
     open.close();
     assert.match(result.stdout, /guarded/, result.stderr);

@@ -4,7 +4,7 @@
 //   gateway.mjs TOOLWIRE
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -24,7 +24,8 @@ process.on('exit', () => {
 const server = (kind, name = '', more = {}) => ({ command: process.execPath, args: [fixture, kind, name], ...more });
 let nFiles = 0;
 const settings = (servers, path = join(work, `settings${++nFiles}.json`), more = {}) => {
-    writeFileSync(path, JSON.stringify({ mcpServers: servers, ...more }));
+    // A state folder of its own: what servers listed in one test is not there in the next.
+    writeFileSync(path, JSON.stringify({ mcpServers: servers, state: `${path}.state`, ...more }));
     return path;
 };
 
@@ -399,6 +400,94 @@ const tests = {
         await Promise.all([a.end(), b.end()]);
         hub.child.kill('SIGTERM');
         assert.equal(await hub.ended, 0);
+    },
+
+    async 'nothing is started before it is needed, and what was listed is there the next time'() {
+        const path = settings({ a: server('legacy', 'a_', { env: { SECRET: 'hush-hush' } }), b: server('modern', 'b_'), c: server('legacy', 'c_', { start: 'eager' }) });
+        const folder = `${path}.state/servers`;
+        // Nobody knows what they have: a call that names no tool asks them all.
+        let client = serve(path);
+        await client.legacy();
+        while (fixtures().length < 1) {
+            await new Promise((done) => setTimeout(done, 20));
+        }
+        assert.match(readFileSync(`/proc/${fixtures()[0]}/cmdline`, 'utf8'), /c_/);
+        assert.equal(fixtures().length, 1);
+        assert.equal(textOf(await client.call('b_mirror', { k: 1 })).includes('"k":1'), true);
+        assert.equal(fixtures().length, 3);
+        const listed = (await client.names()).length;
+        assert.equal(listed, 39);
+        await client.end();
+        assert.deepEqual(await gone(), []);
+        const files = readdirSync(folder);
+        assert.equal(files.length, 2); // c is asked each time
+        for (const file of files) {
+            assert.equal(statSync(join(folder, file)).mode & 0o777, 0o600);
+            assert.ok(!readFileSync(join(folder, file), 'utf8').includes('hush'));
+        }
+        assert.equal(statSync(folder).mode & 0o777, 0o700);
+        // Somebody knows: lists start nothing, a call its own server.
+        settings({ a: server('legacy', 'a_', { env: { SECRET: 'hush-hush' } }), b: server('modern', 'b_') }, path);
+        client = serve(path);
+        await client.legacy();
+        assert.equal((await client.names()).length, 26);
+        assert.equal((await client.names('resources/list', 'resources', 'uri')).length, 2);
+        assert.equal(fixtures().length, 0);
+        assert.equal(textOf(await client.call('a_mirror', { k: 2 })).includes('"k":2'), true);
+        assert.equal(fixtures().length, 1);
+        assert.equal((await client.names()).length, 26);
+        assert.deepEqual(client.told, []); // what it has is what it had
+        await client.end();
+        // Another secret is another server.
+        settings({ a: server('legacy', 'a_', { env: { SECRET: 'other' } }), b: server('modern', 'b_') }, path);
+        client = serve(path);
+        await client.legacy();
+        assert.equal((await client.names()).length, 26);
+        assert.equal(fixtures().length, 1);
+        // What it lists now is other than what was kept.
+        client.told.length = 0;
+        await client.call('b_grow', {});
+        await client.until((m) => m.method === 'notifications/tools/list_changed');
+        assert.equal((await client.names()).length, 27);
+        await client.end();
+        client = serve(path);
+        await client.legacy();
+        assert.ok((await client.names()).includes('b_grown'));
+        await client.call('b_mirror', {});
+        await client.until((m) => m.method === 'notifications/tools/list_changed');
+        assert.ok(!(await client.names()).includes('b_grown'));
+        await client.end();
+        assert.deepEqual(await gone(), []);
+    },
+
+    async 'an idle server is no dead one'() {
+        const path = settings({ s: server('legacy') }, undefined, { http: '127.0.0.1:0', queue: 'off' });
+        const hub = new Client(['up', '--config', path, '--no-toolkit']);
+        const { line } = await hub.until((m) => m.method === 'hub' && /http:/.test(m.line));
+        const [url] = line.match(/http:[^\s/]*\/\/[^\s/]+/);
+        assert.match(await (await fetch(`${url}/metrics`)).text(), /toolwire_server_up\{server="s"\} 1[^]*toolwire_server_starts_total\{server="s"\} 0/);
+        assert.match(await (await fetch(`${url}/`)).text(), /s \(idle\)/);
+        assert.deepEqual(fixtures(), []);
+        hub.child.kill('SIGTERM');
+        assert.equal(await hub.ended, 0);
+    },
+
+    async 'jobs over HTTP wait for what has yet to be started'() {
+        for (const ask of [
+            async (url) => (await fetch(`${url}/rpc/mirror?waitMs=10000`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"k":"job"}' })).text(),
+            async (url) => (await fetch(`${url}/docs/openrpc.json`)).text(),
+            async (url) => (await fetch(`${url}/rpc/nobody_has_it`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' })).text(),
+        ]) {
+            const path = settings({ s: server('legacy') }, undefined, { http: '127.0.0.1:0' });
+            const hub = new Client(['up', '--config', path, '--no-toolkit']);
+            const { line } = await hub.until((m) => m.method === 'hub' && /http:/.test(m.line));
+            const [url] = line.match(/http:[^\s/]*\/\/[^\s/]+/);
+            const text = await ask(url);
+            assert.match(text, /"k\\*":\\*"job|"name":"mirror"|UNKNOWN_COMMAND/);
+            assert.equal(fixtures().length, 1);
+            hub.child.kill('SIGTERM');
+            assert.equal(await hub.ended, 0);
+        }
     },
 
     async 'a reload touches only what has changed'() {

@@ -37,7 +37,7 @@ static void all_members_are_read(void **state)
           "\"prefix\":\"p\",\"separator\":\"-\",\"allow\":\"get_*\",\"deny\":[\"x\",\"y\"],"
           "\"tools\":{\"t\":{\"description\":\"d\",\"timeout_ms\":\"5m\"}},"
           "\"start_timeout_ms\":1000,\"list_timeout_ms\":\"2s\",\"call_timeout_ms\":\"3s\","
-          "\"idle_ms\":\"1m\",\"era\":\"legacy\",\"enabled\":false},"
+          "\"idle_ms\":\"1m\",\"start\":\"eager\",\"era\":\"legacy\",\"enabled\":false},"
           "\"b\":{\"type\":\"http\",\"url\":\"https://e.example/mcp\",\"headers\":{\"X\":\"1\"},"
           "\"prefix\":false,\"autoApprove\":[],\"disabled\":false}}}");
     assert_int_equal(config.n_servers, 2);
@@ -58,6 +58,7 @@ static void all_members_are_read(void **state)
     assert_int_equal(spec->call_timeout_ms, 3000);
     assert_int_equal(spec->idle_ms, 60000);
     assert_int_equal(spec->era, MCP_CLIENT_LEGACY);
+    assert_true(spec->is_eager);
     assert_true(spec->is_disabled);
     spec = &config.servers[1];
     assert_string_equal(spec->url, "https://e.example/mcp");
@@ -80,6 +81,8 @@ static void mistakes_name_their_place(void **state)
                    "mcpServers.a.args[0]");
     assert_refused("{\"mcpServers\":{\"a\":{\"command\":\"x\",\"era\":\"old\"}}}",
                    "mcpServers.a.era");
+    assert_refused("{\"mcpServers\":{\"a\":{\"command\":\"x\",\"start\":\"soon\"}}}",
+                   "mcpServers.a.start");
     assert_refused("{\"mcpServers\":{\"a\":{\"command\":\"x\",\"idle_ms\":\"soon\"}}}",
                    "is not a time");
     assert_refused("{\"mcpServers\":{\"a\":{\"command\":\"x\",\"type\":\"pigeon\"}}}", "pigeon");

@@ -33,12 +33,18 @@ static void asker_finish(Call *call, const CallResult *result)
 
 static const CallDoor asker_door = {.finish = asker_finish};
 
+/* Name and arguments of the last call that ran. */
+static char tool_seen[256];
+
 /* What is there to be found. */
 static void tool_start(void *context, Call *call)
 {
     CallResult done = {.kind = CALL_RESULT_TOOL};
+    Span given = call->arguments.node == NULL ? SPAN("none") : json_span(call->arguments);
 
     (void)context;
+    (void)snprintf(tool_seen, sizeof(tool_seen), "%.*s %.*s", (int)call->target.n, call->target.p,
+                   (int)given.n, given.p);
     call_finish(call, &done);
 }
 
@@ -235,12 +241,36 @@ static void what_is_about_all_tools_waits_for_them(void **state)
 
     (void)state;
     assert_int_equal(fixture_init(&f), 0);
-    router_close_gate(f.router);
+    router_close_gate(f.router, NULL, NULL);
     f.asker.text[0] = '\0';
     assert_string_equal(ask(&f, "search_tools", "{\"query\":\"late\"}"), "");
     assert_int_equal(add_tool(&f, "late_tool", ""), 0);
     router_open_gate(f.router);
     assert_non_null(strstr(f.asker.text, "late_tool"));
+    fixture_deinit(&f);
+}
+
+/* A call before they have listed waits for them, too, and then runs as any other. */
+static void a_call_of_what_has_yet_to_come_waits_for_it(void **state)
+{
+    Fixture f;
+
+    (void)state;
+    assert_int_equal(fixture_init(&f), 0);
+    router_close_gate(f.router, NULL, NULL);
+    f.asker.text[0] = '\0';
+    assert_string_equal(
+        ask(&f, "call_tool", "{\"name\":\"late\\u005ftool\",\"arguments\":{\"k\":1}}"), "");
+    assert_int_equal(add_tool(&f, "late_tool", ""), 0);
+    router_open_gate(f.router);
+    assert_false(f.asker.is_error);
+    assert_string_equal(tool_seen, "late_tool {\"k\":1}");
+    router_close_gate(f.router, NULL, NULL);
+    f.asker.text[0] = '\0';
+    assert_string_equal(ask(&f, "call_tool", "{\"name\":\"late_tol\"}"), "");
+    router_open_gate(f.router);
+    assert_true(f.asker.is_error);
+    assert_non_null(strstr(f.asker.text, "There is no tool late_tol"));
     fixture_deinit(&f);
 }
 
@@ -286,6 +316,7 @@ int main(void)
         cmocka_unit_test(one_tool_is_described_in_full),
         cmocka_unit_test(a_call_that_names_no_tool_is_answered),
         cmocka_unit_test(what_is_about_all_tools_waits_for_them),
+        cmocka_unit_test(a_call_of_what_has_yet_to_come_waits_for_it),
         cmocka_unit_test(a_name_that_is_taken_is_said),
         cmocka_unit_test(memory_may_run_out_anywhere),
     };

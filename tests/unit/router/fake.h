@@ -156,6 +156,7 @@ typedef struct FakeProvider {
     size_t n_cancelled;
     size_t n_released;
     char variable[64]; /* {name} of the last call, if it had one */
+    char meta[256];    /* of the last call; "": none */
 } FakeProvider;
 
 static void fake_start(void *context, Call *call)
@@ -164,6 +165,8 @@ static void fake_start(void *context, Call *call)
     Span value;
 
     provider->n_started++;
+    fake_copy(provider->meta, sizeof(provider->meta),
+              call->meta.node == NULL ? SPAN_NULL : json_span(call->meta));
     if (router_call_variable(call, SPAN("name"), &value)) {
         fake_copy(provider->variable, sizeof(provider->variable), value);
     }

@@ -480,19 +480,75 @@ static void who_listens_is_told_when_the_gate_opens(void **state)
     (void)state;
     world_init(&world, NULL);
     router_listen(world.router, &guest.listener);
-    assert_false(router_is_gated(world.router));
-    router_close_gate(world.router);
-    assert_true(router_is_gated(world.router));
+    assert_false(router_knock(world.router));
+    router_close_gate(world.router, NULL, NULL);
+    assert_true(router_knock(world.router));
     asker_prepare(&world.asker, CALL_LIST_TOOLS, "", NULL);
     router_dispatch(world.router, NULL, &world.asker.call);
     assert_int_equal(world.asker.n_finished, 0);
     assert_int_equal(guest.n_opened, 0);
     router_open_gate(world.router);
-    assert_false(router_is_gated(world.router));
+    assert_false(router_knock(world.router));
     router_open_gate(world.router);
     assert_int_equal(guest.n_opened, 1);
     assert_int_equal(guest.n_answered, 1);
     router_unlisten(world.router, &guest.listener);
+    world_deinit(&world);
+}
+
+static void count_knock(void *context)
+{
+    ++*(unsigned *)context;
+}
+
+/* What is about to come need not be made before somebody waits for it. */
+static void the_first_who_waits_is_heard_once(void **state)
+{
+    World world;
+    unsigned n = 0;
+
+    (void)state;
+    world_init(&world, NULL);
+    router_close_gate(world.router, count_knock, &n);
+    asker_ask(&world.asker, world.router, CALL_TOOL, "echo", "{}");
+    assert_int_equal(n, 0); /* it is there, and waits for nobody */
+    asker_prepare(&world.asker, CALL_TOOL, "b", "{}");
+    router_dispatch(world.router, NULL, &world.asker.call);
+    assert_int_equal(n, 1);
+    assert_true(router_knock(world.router));
+    assert_int_equal(n, 1);
+    router_open_gate(world.router);
+    assert_false(router_knock(world.router));
+    router_close_gate(world.router, count_knock, &n);
+    assert_true(router_knock(world.router));
+    assert_int_equal(n, 2);
+    router_open_gate(world.router);
+    world_deinit(&world);
+}
+
+/* Whoever runs it sees what its asker said beside the arguments. */
+static void a_call_that_waited_has_its_meta(void **state)
+{
+    char text[] = "{\"traceparent\":\"00-ab\"}";
+    World world;
+    Arena arena;
+    JsonDoc doc;
+
+    (void)state;
+    world_init(&world, NULL);
+    arena_init(&arena, SIZE_MAX);
+    assert_int_equal(json_parse(&doc, &arena, text, strlen(text), NULL, NULL), 0);
+    router_close_gate(world.router, NULL, NULL);
+    asker_prepare(&world.asker, CALL_TOOL, "a", "{}");
+    world.asker.call.meta = json_root(&doc);
+    router_dispatch(world.router, NULL, &world.asker.call);
+    memset(text, 'x', sizeof(text)); /* the door reads its next message */
+    arena_deinit(&arena);
+    fake_add_tool(world.router, "a", &world.provider);
+    router_open_gate(world.router);
+    assert_int_equal(world.provider.n_started, 1);
+    assert_string_equal(world.provider.meta, "{\"traceparent\":\"00-ab\"}");
+    assert_int_equal(world.asker.n_finished, 1);
     world_deinit(&world);
 }
 
@@ -516,6 +572,8 @@ int main(void)
         cmocka_unit_test(want_of_memory_for_the_arguments_ends_the_call),
         cmocka_unit_test(asynchronous_calls_allocate_nothing_once_warm),
         cmocka_unit_test(who_listens_is_told_when_the_gate_opens),
+        cmocka_unit_test(the_first_who_waits_is_heard_once),
+        cmocka_unit_test(a_call_that_waited_has_its_meta),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
