@@ -123,7 +123,8 @@ static void web_let_go_of(McpHttpExchange *exchange)
 
 static void web_take(Web *web, const McpHttpClientEvent *event)
 {
-    int r = mcp_client_receive_with(web->peer->client, event->text, event->with, web_now(web));
+    int r = mcp_client_receive_instead(web->peer->client, event->text, event->with, event->loss,
+                                       web_now(web));
 
     if (r != 0) {
         web_break(web, SPAN("the session cannot go on for want of memory"));

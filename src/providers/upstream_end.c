@@ -99,6 +99,11 @@ void upstream_call_take_error(UpstreamCall *held, const McpClientEvent *event)
         upstreams_post(server->owner);
         return;
     }
+    if (event->loss != MCP_CLIENT_ANSWERED) {
+        upstream_call_end_lost(held, event->text);
+        upstream_turns(server);
+        return;
+    }
     if (call == NULL) {
         held->kept_code = event->code;
         bytes_clear(&held->kept_data);

@@ -73,6 +73,35 @@ static void event_ready(Upstream *server, const McpClientEvent *event)
     upstream_set_timer(server);
 }
 
+/* A server over HTTP has no session that could end with it: that it is gone shows when a request
+ * cannot be sent. Not while others are open, which have reached it, or wait for an answer that a
+ * modern server takes whoever has asked. */
+static bool event_is_end(const Upstream *server, const McpClientEvent *event)
+{
+    return event->loss == MCP_CLIENT_UNREACHED && server->state == UPSTREAM_READY &&
+           server->n_calls == (event->context != NULL ? 1 : 0);
+}
+
+static void event_take_error(Upstream *server, const McpClientEvent *event)
+{
+    UpstreamCall *held = event->context;
+
+    if (held != NULL && event->loss == MCP_CLIENT_UNREACHED) {
+        held->is_sent = false;
+    }
+    if (event_is_end(server, event)) {
+        upstream_fail(server, "%.*s", (int)event->text.n, event->text.p);
+    } else if (held != NULL) {
+        upstream_call_take_error(held, event);
+    } else if (event->id != server->listen) {
+        (void)upstream_list_take(server, event);
+    } else if (event->loss != MCP_CLIENT_ANSWERED) {
+        upstream_listen_lost(server, false);
+    } else {
+        server->listen = 0; /* it does not want to */
+    }
+}
+
 static void event_take(Upstream *server, const McpClientEvent *event)
 {
     UpstreamCall *held = event->context;
@@ -90,18 +119,14 @@ static void event_take(Upstream *server, const McpClientEvent *event)
     case MCP_CLIENT_RESULT:
         if (held != NULL) {
             upstream_call_take_result(held, event->value);
+        } else if (event->id == server->listen) {
+            upstream_listen_lost(server, true);
         } else {
             (void)upstream_list_take(server, event);
         }
         break;
     case MCP_CLIENT_ERROR:
-        if (held != NULL) {
-            upstream_call_take_error(held, event);
-        } else if (event->id == server->listen) {
-            server->listen = 0;
-        } else {
-            (void)upstream_list_take(server, event);
-        }
+        event_take_error(server, event);
         break;
     case MCP_CLIENT_PROGRESS:
         if (held != NULL && held->call != NULL) {

@@ -218,8 +218,11 @@ struct Upstream {
     Map subscribed;         /* URI → UpstreamWish */
     bool must_subscribe;    /* some of them are not as the server knows them: by the task */
     McpRequestId listen;    /* modern: the subscription; 0: none */
-    bool has_news;          /* questions to be told, or calls that were lost: by the task */
-    int64_t tell_ms;        /* when questions are to be told; 0: none wait */
+    int64_t listen_since_ms;
+    int64_t relisten_ms; /* it was lost: when it is begun again; 0: it was not */
+    unsigned n_relisten; /* times in a row that it did not last */
+    bool has_news;       /* questions to be told, or calls that were lost: by the task */
+    int64_t tell_ms;     /* when questions are to be told; 0: none wait */
 };
 
 /* A session that is being closed. */
@@ -379,6 +382,11 @@ void upstreams_on_forsaken(void *context, const CallAsker *asker, Span state);
 void upstream_note(Upstream *server, const McpClientEvent *event);
 /* Subscribes anew to all that is wanted, and to changes. */
 void upstream_subscribe_all(Upstream *server);
+/* The subscription of a modern server has ended, and the session has not: because the server said
+ * so, or the connection broke. */
+void upstream_listen_lost(Upstream *server, bool is_said);
+/* Begins it again, if it is time. */
+void upstream_listen_again(Upstream *server, int64_t now_ms);
 /* Tells the server what has changed since; by the task. */
 void upstream_subscribe_changed(Upstream *server);
 /* A resource is wanted, or not any more (router_set_wanted). */

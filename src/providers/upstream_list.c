@@ -358,7 +358,8 @@ bool upstream_list_take(Upstream *server, const McpClientEvent *event)
             list_forget_next(list);
             map_init(&list->cursors, server->owner->seed, LIST_MAX_PAGES);
             list_complete(server, kind);
-        } else if (event->kind == MCP_CLIENT_ERROR && event->code != MCP_CLIENT_CODE_ENDED) {
+        } else if (event->kind == MCP_CLIENT_ERROR &&
+                   !(event->is_ours && event->code == MCP_CLIENT_CODE_ENDED)) {
             list_abandon(server, kind, event->text);
         }
         return true;

@@ -9,6 +9,12 @@
 
 /* ---- subscriptions ---- */
 
+/* A subscription that is cut is begun again at once: something in between may have thought a minute
+ * of silence enough, and if the server has gone, it shows. A server that ends it is about to go.
+ * One that does not last waits so long, and twice as long each time. */
+#define LISTEN_RETRY_MS     1000
+#define LISTEN_RETRY_MAX_MS 60000
+
 static void subscribe_ask(Upstream *server, Span method, Span params, McpRequestId *ret)
 {
     McpRequestOptions options = {.speaks_for_itself = true,
@@ -96,6 +102,7 @@ static void listen_anew(Upstream *server)
     json_write_end_object(&w);
     json_write_end_object(&w);
     if (json_writer_finish(&w) == 0) {
+        server->listen_since_ms = io_loop_now_ms(server->owner->config.loop);
         subscribe_ask(server, SPAN("subscriptions/listen"), bytes_span(params), &server->listen);
     }
     listen_end(server, before);
@@ -162,6 +169,28 @@ void upstream_subscribe_all(Upstream *server)
         listen_anew(server);
     }
     upstream_subscribe_changed(server);
+}
+
+void upstream_listen_lost(Upstream *server, bool is_said)
+{
+    int64_t now_ms = io_loop_now_ms(server->owner->config.loop);
+    bool has_lasted = now_ms - server->listen_since_ms >= LISTEN_RETRY_MAX_MS;
+    unsigned n = (has_lasted ? 0 : server->n_relisten) + is_said;
+    int64_t wait_ms = n == 0 ? 0 : (int64_t)LISTEN_RETRY_MS << (n - 1);
+
+    server->listen = 0;
+    server->n_relisten = n < 8 ? n + 1 : n;
+    server->relisten_ms = now_ms + (wait_ms < LISTEN_RETRY_MAX_MS ? wait_ms : LISTEN_RETRY_MAX_MS);
+    upstream_set_timer(server);
+}
+
+void upstream_listen_again(Upstream *server, int64_t now_ms)
+{
+    if (server->relisten_ms != 0 && now_ms >= server->relisten_ms) {
+        server->relisten_ms = 0;
+        upstream_subscribe_all(server);
+        upstream_list_all(server); /* of what changed meanwhile nobody said anything */
+    }
 }
 
 /* ---- what is wanted ---- */

@@ -62,6 +62,10 @@ static int64_t server_due_ms(const Upstream *server)
         server->keep_due_ms < due_ms) {
         due_ms = server->keep_due_ms;
     }
+    if (server->state == UPSTREAM_READY && server->relisten_ms != 0 &&
+        server->relisten_ms < due_ms) {
+        due_ms = server->relisten_ms;
+    }
     for (size_t kind = 0; kind < ROUTER_N_KINDS && server->state == UPSTREAM_READY; kind++) {
         int64_t fresh_ms = server->lists[kind].fresh_until_ms;
 
@@ -128,6 +132,7 @@ static void server_on_timer(void *context)
         if (now_ms >= server->keep_due_ms && upstream_lists_are_read(server)) {
             upstream_kept_save(server);
         }
+        upstream_listen_again(server, now_ms);
         server_refresh(server, now_ms);
         server_stop_idle(server, now_ms);
     } else if (server->state == UPSTREAM_IDLE) {
@@ -177,6 +182,7 @@ void upstream_leave(Upstream *server)
     upstream_kept_save(server);
     server->peer = NULL;
     server->listen = 0;
+    server->relisten_ms = 0;
     server->log_level = CALL_LOG_NONE;
     upstream_lists_stop(server);
     if (peer == NULL) {

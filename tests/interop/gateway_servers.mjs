@@ -79,7 +79,7 @@ export async function startProxy(port = 0) {
         pid: child.pid,
         port: found,
         url: `http://127.0.0.1:${found}/mcp`,
-        /** With its child, which it would leave behind if it were killed alone. */
+        /** With its child, which it would leave behind if it were killed alone. Again does nothing. */
         async stop() {
             const all = await descendants(child.pid);
             child.kill('SIGTERM');

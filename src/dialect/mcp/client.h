@@ -48,6 +48,13 @@ enum {
     MCP_CLIENT_CODE_CANCELLED = -32800, /* by mcp_client_cancel */
 };
 
+/* Of an error that the transport made in place of an answer. */
+typedef enum McpClientLoss {
+    MCP_CLIENT_ANSWERED,  /* the server did answer, if with nothing that can be used */
+    MCP_CLIENT_CUT,       /* the request was sent, or may have been */
+    MCP_CLIENT_UNREACHED, /* it was not: the server cannot be reached */
+} McpClientLoss;
+
 typedef struct McpClient McpClient;
 
 typedef enum McpClientMode {
@@ -111,7 +118,8 @@ typedef struct McpClientEvent {
     JsonValue value; /* borrowed, as everything here, until the next next, receive or call */
     Span text;
     int code;
-    bool is_ours; /* ERROR: of the session, not the server's */
+    bool is_ours;       /* ERROR: of the session, not the server's */
+    McpClientLoss loss; /* ERROR */
     uint64_t ask;
     CallAskKind ask_kind;
     CallProgress progress;
@@ -132,6 +140,10 @@ int mcp_client_receive(McpClient *client, Span message, int64_t now_ms);
 /* The same, where the transport knows which of our requests (its number on the wire; 0: none) the
  * message came with. */
 int mcp_client_receive_with(McpClient *client, Span message, uint64_t with, int64_t now_ms);
+
+/* The same, of a message that the transport wrote because the answer to that request is lost. */
+int mcp_client_receive_instead(McpClient *client, Span message, uint64_t with, McpClientLoss loss,
+                               int64_t now_ms);
 
 /* A message that was dropped for its length. beginning: as much of it as there is, empty if
  * nothing; borrowed until return. 0, negative errno. */

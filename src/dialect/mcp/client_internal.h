@@ -116,6 +116,7 @@ struct McpClient {
     bool has_retried;   /* the probe, after a wrong -32022 */
     bool is_renewing;   /* it was ready before */
     uint64_t came_with; /* the message at hand: number of the request, 0 if not known */
+    McpClientLoss loss; /* what it stands for */
     ClientRequest *refresh; /* our own tools/list, after -32020; NULL: none */
     uint32_t n_refresh_pages;
 

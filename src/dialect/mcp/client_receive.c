@@ -288,6 +288,7 @@ static int receive_error(McpClient *client, ClientRequest *request, JsonValue va
         event->code = error.code;
         event->text = error.text;
         event->value = error.data;
+        event->loss = client->loss;
     }
     client_request_close(client, request);
     return 0;
@@ -507,6 +508,7 @@ static bool receive_begin(McpClient *client, uint64_t with, int64_t now_ms)
     client->now_ms = now_ms;
     client->in_batch = false;
     client->came_with = with;
+    client->loss = MCP_CLIENT_ANSWERED;
     return client->state != CLIENT_ENDED && client->state != CLIENT_RESTARTING;
 }
 
@@ -524,6 +526,12 @@ int mcp_client_receive(McpClient *client, Span message, int64_t now_ms)
 
 int mcp_client_receive_with(McpClient *client, Span message, uint64_t with, int64_t now_ms)
 {
+    return mcp_client_receive_instead(client, message, with, MCP_CLIENT_ANSWERED, now_ms);
+}
+
+int mcp_client_receive_instead(McpClient *client, Span message, uint64_t with, McpClientLoss loss,
+                               int64_t now_ms)
+{
     JsonLimits limits = {.max_bytes = client->config.max_message_bytes};
     JsonDoc doc;
     int r;
@@ -531,6 +539,7 @@ int mcp_client_receive_with(McpClient *client, Span message, uint64_t with, int6
     if (!receive_begin(client, with, now_ms)) {
         return 0;
     }
+    client->loss = loss;
     arena_reset(&client->arena, LIMIT_KEEP_BYTES);
     r = json_parse(&doc, &client->arena, message.p, message.n, &limits, NULL);
     if (r < 0) {

@@ -427,6 +427,7 @@ static int exchange_next(McpHttpClient *http, McpHttpExchange *exchange, McpHttp
         return exchange_next_open(http, exchange, ret, ret_any);
     case EXCHANGE_OVER:
         ret->text = bytes_span(&exchange->text);
+        ret->loss = exchange->loss;
         *ret_any = true;
         http_exchange_set_state(http, exchange, EXCHANGE_GONE);
         break;

@@ -4,7 +4,7 @@
  *     driver: mcp_http_client_next until false →
  *         BEGIN    make the request of event.exchange; then tell head, data… and end of it
  *         CLOSE    let go of it: nothing of it is told any more
- *         MESSAGE  → mcp_client_receive_with
+ *         MESSAGE  → mcp_client_receive_instead
  *         RENEW    → mcp_client_renew          FAILED → mcp_client_break
  *     driver: what came of an exchange, or time → head, data, end, advance → next until false again
  *
@@ -28,6 +28,7 @@
 #pragma once
 
 #include "base/span.h"
+#include "dialect/mcp/client.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -70,9 +71,10 @@ typedef struct McpHttpClientEvent {
     const char *url;
     const McpHttpField *fields;
     size_t n_fields;
-    Span body;     /* p NULL: none */
-    Span text;     /* MESSAGE, FAILED, NOTE; borrowed until next */
-    uint64_t with; /* MESSAGE: the number of the request whose stream it came by; 0: none */
+    Span body;          /* p NULL: none */
+    Span text;          /* MESSAGE, FAILED, NOTE; borrowed until next */
+    uint64_t with;      /* MESSAGE: the number of the request whose stream it came by; 0: none */
+    McpClientLoss loss; /* MESSAGE: it is ours, in place of an answer that will not come */
 } McpHttpClientEvent;
 
 /* What came of a request. */

@@ -83,6 +83,7 @@ static int finish_lost(McpHttpClient *http, McpHttpExchange *exchange)
     if (is_handshake(exchange)) {
         return finish_unproved(http, exchange, "no answer from");
     }
+    exchange->loss = MCP_CLIENT_CUT;
     return http_client_answer_error(
         http, exchange, "the server's answer broke off before its end (%s): " MAY_HAVE_RUN,
         exchange->words[0] != '\0' ? exchange->words : "the stream ended");
@@ -222,6 +223,7 @@ static int finish_refused(McpHttpClient *http, McpHttpExchange *exchange, Span *
         return finish_forgotten(http, exchange);
     }
     if (exchange->is_resumed) {
+        exchange->loss = MCP_CLIENT_CUT;
         return http_client_answer_error(http, exchange,
                                         "the server's answer broke off, and the server does not "
                                         "resume it (HTTP %u): " MAY_HAVE_RUN,
@@ -289,6 +291,8 @@ static int finish_request(McpHttpClient *http, McpHttpExchange *exchange, Span *
     }
     switch (exchange->end) {
     case MCP_HTTP_END_UNREACHED:
+        /* What is resumed was sent before. */
+        exchange->loss = exchange->is_resumed ? MCP_CLIENT_CUT : MCP_CLIENT_UNREACHED;
         return finish_unproved(http, exchange, "cannot reach");
     case MCP_HTTP_END_REFUSED:
         return finish_unproved(http, exchange, "authorization is refused by");

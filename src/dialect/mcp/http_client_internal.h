@@ -126,7 +126,8 @@ struct McpHttpExchange {
     bool has_ended;  /* told, but not looked at yet */
     bool must_close; /* we have had enough of it: CLOSE is to be said before its end */
     McpHttpEnd end;
-    char words[160]; /* of the end; or of what is wrong with the answer */
+    McpClientLoss loss; /* of the message in its place */
+    char words[160];    /* of the end; or of what is wrong with the answer */
 };
 
 /* A tool that wants headers. */

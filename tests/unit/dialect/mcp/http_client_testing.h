@@ -23,7 +23,8 @@ typedef struct Rig {
     int64_t now_ms;
     Bytes log;
     bool shows_fields;
-    size_t split; /* data is told in two pieces, cut here */
+    size_t split;       /* data is told in two pieces, cut here */
+    McpClientLoss loss; /* of the last message */
 } Rig;
 
 static TW_UNUSED void rig_open(Rig *rig, const McpHttpClientConfig *more)
@@ -89,6 +90,7 @@ static TW_UNUSED void rig_drain(Rig *rig)
             (void)bytes_append_format(&rig->log, "close %zu\n", number);
             break;
         case MCP_HTTP_CLIENT_MESSAGE:
+            rig->loss = event.loss;
             (void)bytes_append_format(&rig->log, "< %" PRIu64 " %.*s\n", event.with, n,
                                       event.text.p);
             break;

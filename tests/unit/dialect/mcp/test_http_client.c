@@ -158,6 +158,10 @@ static void every_end_without_an_answer_is_an_error(void **state)
         rig_end_as(&rig, 1, cases[i].end, "why");
         (void)snprintf(expected, sizeof(expected), "< 7 " LOST("7", "%s") "\n", cases[i].words);
         rig_expect(&rig, expected);
+        assert_int_equal(rig.loss, cases[i].end == MCP_HTTP_END_UNREACHED ? MCP_CLIENT_UNREACHED
+                                   : strstr(cases[i].words, "carried out") != NULL
+                                       ? MCP_CLIENT_CUT
+                                       : MCP_CLIENT_ANSWERED);
         assert_true(mcp_http_client_next_deadline(rig.http) == INT64_MAX);
         rig_close(&rig);
     }

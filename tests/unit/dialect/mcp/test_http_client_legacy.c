@@ -125,6 +125,24 @@ static void a_stream_that_breaks_is_resumed_when_it_said(void **state)
     rig_close(&rig);
 }
 
+/* It cannot be reached any more, and yet the request was sent. */
+static void what_cannot_be_resumed_was_sent(void **state)
+{
+    Rig rig;
+
+    (void)state;
+    rig_open(&rig, NULL);
+    rig_begin_session(&rig, "s");
+    rig_send(&rig, LEGACY("2", "tools/call"));
+    rig_answer(&rig, 4, 200, EVENTS_TYPE, "id: e1\ndata:\n\n");
+    rig_advance(&rig, 1000);
+    rig_forget(&rig);
+    rig_end_as(&rig, 5, MCP_HTTP_END_UNREACHED, "gone");
+    rig_expect(&rig, "< 2 " LOST("2", "cannot reach http://h/mcp: gone") "\n");
+    assert_int_equal(rig.loss, MCP_CLIENT_CUT);
+    rig_close(&rig);
+}
+
 static void resumption_has_an_end(void **state)
 {
     size_t n = 4;
@@ -446,6 +464,7 @@ int main(void)
         cmocka_unit_test(older_revisions_do_not_name_themselves),
         cmocka_unit_test(what_the_server_asks_is_attributed_to_its_request),
         cmocka_unit_test(a_stream_that_breaks_is_resumed_when_it_said),
+        cmocka_unit_test(what_cannot_be_resumed_was_sent),
         cmocka_unit_test(resumption_has_an_end),
         cmocka_unit_test(the_servers_own_stream_comes_back),
         cmocka_unit_test(a_forgotten_session_is_begun_anew_and_nothing_runs_twice),
