@@ -59,6 +59,7 @@ typedef struct UpstreamRecord {
     Span key;                 /* name, URI or URI template, decoded */
     Span json;                /* the description as it came */
     bool is_bad;              /* the router does not take it */
+    bool is_double;           /* left out for another with the same key, and it has been said */
     const UpstreamTool *tool; /* what the settings say of it; may be NULL */
     Span name;                /* ours; empty: it is left out. In the naming arena */
 } UpstreamRecord;

@@ -61,18 +61,25 @@ static void publish_drop_doubles(Upstream *server, RouterKind kind, Map *seen)
     UpstreamList *list = &server->lists[kind];
 
     for (size_t i = 0; i < list->n; i++) {
-        if (list->records[i].is_bad) {
-            list->records[i].name = SPAN_NULL;
+        UpstreamRecord *record = &list->records[i];
+
+        if (record->is_bad) {
+            record->name = SPAN_NULL;
             server->n_left_out++;
-        } else if (map_add(seen, list->records[i].key, NULL) != 0) {
-            logsink_write(server->owner->config.log, LOGSINK_LEVEL_WARN, "upstream",
-                          "%s: the %s %.*s is listed twice, or another server has it: left out",
-                          server->spec.name, upstream_kind_words[kind], (int)list->records[i].key.n,
-                          list->records[i].key.p);
-            list->records[i].name = SPAN_NULL;
+        } else if (map_add(seen, record->key, NULL) != 0) {
+            /* Once: everything is published anew whenever a list of anybody has come. */
+            if (!record->is_double) {
+                logsink_write(server->owner->config.log, LOGSINK_LEVEL_WARN, "upstream",
+                              "%s: the %s %.*s is listed twice, or another server has it: left out",
+                              server->spec.name, upstream_kind_words[kind], (int)record->key.n,
+                              record->key.p);
+            }
+            record->is_double = true;
+            record->name = SPAN_NULL;
             server->n_left_out++;
         } else {
-            list->records[i].name = list->records[i].key;
+            record->is_double = false;
+            record->name = record->key;
         }
     }
 }

@@ -333,6 +333,19 @@ const tests = {
         assert.deepEqual(await gone(), []);
     },
 
+    async 'a resource that two servers have is the first one\'s, and the log says so once'() {
+        const client = serve(settings({ a: server('legacy'), b: server('modern') }));
+        await client.legacy();
+        assert.ok((await client.names()).includes('b__mirror'));
+        assert.deepEqual(await client.names('resources/list', 'resources', 'uri'), ['res://one']);
+        client.told.length = 0;
+        await client.call('a__grow', {}); // and so all is published anew
+        await client.until((m) => m.method === 'notifications/tools/list_changed');
+        assert.ok((await client.names()).length > 0);
+        await client.end();
+        assert.equal(client.errors.match(/the resource res:\/\/one is listed twice/g)?.length, 1, client.errors);
+    },
+
     async 'nothing is left of a server that does not want to end'() {
         const client = serve(settings({ s: server('stubborn') }));
         await client.legacy();
