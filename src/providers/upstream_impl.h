@@ -69,7 +69,8 @@ typedef struct UpstreamList {
     Arena arena;
     UpstreamRecord *records;
     size_t n;
-    bool is_known; /* it was read to its end at least once */
+    bool is_known;   /* it was read to its end at least once */
+    bool is_failing; /* the last reading was given up */
 
     /* A reading that is under way. */
     Arena next_arena;

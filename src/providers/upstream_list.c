@@ -17,6 +17,9 @@
 /* What changes by itself is not looked at more often. */
 #define LIST_MIN_TTL_MS 30000
 
+/* After a list that could not be read. */
+#define LIST_RETRY_MS 30000
+
 typedef struct ListForm {
     const char *method;
     const char *member;
@@ -174,6 +177,7 @@ static void list_complete(Upstream *server, RouterKind kind)
         list_take_over(list);
     }
     list->is_known = true;
+    list->is_failing = false;
     list->fresh_until_ms = INT64_MAX;
     if (server->is_modern && !server->offer.tells[kind] && list->ttl_ms > 0) {
         /* Not all at once, where many gateways began together. */
@@ -215,14 +219,18 @@ int upstream_list_set(Upstream *server, RouterKind kind, JsonValue elements)
     return r;
 }
 
-/* It cannot be read; what was known stays. */
+/* It cannot be read; what was known stays. It is asked for again: at once if it has changed
+ * meanwhile, since nobody will say so a second time. */
 static void list_abandon(Upstream *server, RouterKind kind, Span why)
 {
     UpstreamList *list = &server->lists[kind];
+    int64_t now_ms = io_loop_now_ms(server->owner->config.loop);
 
-    logsink_write(server->owner->config.log, LOGSINK_LEVEL_WARN, "upstream",
+    logsink_write(server->owner->config.log,
+                  list->is_failing ? LOGSINK_LEVEL_DEBUG : LOGSINK_LEVEL_WARN, "upstream",
                   "%s: its %s cannot be read: %.*s", server->spec.name, list_forms[kind].member,
                   (int)(why.n < 400 ? why.n : 400), why.n > 0 ? why.p : "");
+    list->is_failing = true;
     if (!list->is_known) {
         bytes_clear(&server->why);
         (void)bytes_append_format(&server->why, "its %s cannot be read: %.*s",
@@ -231,6 +239,7 @@ static void list_abandon(Upstream *server, RouterKind kind, Span why)
     }
     list_forget_next(list);
     map_init(&list->cursors, server->owner->seed, LIST_MAX_PAGES);
+    list->fresh_until_ms = list->is_old ? now_ms : now_ms + LIST_RETRY_MS;
     list->is_old = false;
     upstream_set_timer(server);
     list_settle(server);
