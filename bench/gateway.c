@@ -6,7 +6,9 @@
  * `mcpServers`, `toolwire-modern` with one that speaks 2026-07-28 only, and `relay-pipes` the floor
  * with pipes in place of socket pairs. HTTP: `toolwire up` before the server, beside the sum of a
  * bare HTTP responder (`http`, which gives the hub's own answer) and of the server on socket pairs
- * (`hop`). In round trips everything is on one core.
+ * (`hop`). In round trips everything is on one core. Beside it, where they are installed, and for
+ * clients of 2025-11-25, gateways from npm (gateway_others.h) before the same server, as ratios to
+ * the same sum.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,18 +20,21 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "driver.h"
+#include "gateway_others.h"
 #include "http_side.h"
 #include "peer.h"
 #include "report.h"
 #include "rows.h"
 
-#define IN_FLIGHT   128
-#define MAX_SAMPLES ((size_t)1 << 16)
-#define WARM_UP_NS  50000000u
-#define HTTP_TOOL   "behind__echo" /* `echo` is the hub's own, for diagnostics */
+#define IN_FLIGHT         128
+#define MAX_SAMPLES       ((size_t)1 << 16)
+#define WARM_UP_NS        50000000u
+#define OTHERS_WARM_UP_NS 500000000u     /* until node has compiled what is used most */
+#define HTTP_TOOL         "behind__echo" /* `echo` is the hub's own, for diagnostics */
 
 static char folder[] = "/tmp/bench_gateway.XXXXXX";
 static char configs[2][64];
+static const char *chosen; /* --only */
 
 static void clean_up(void)
 {
@@ -140,48 +145,117 @@ static void probe_stop(Probe *probe)
     http_side_stop(&probe->side);
 }
 
-static void measure_http(const Row *row, const RowSetup *setup, PeerEra era, Report *report)
+/* What one gateway needed, round by round. */
+typedef struct Side {
+    double us[ROW_MAX_ROUNDS];
+    double ratios[ROW_MAX_ROUNDS]; /* to the sum of the floors */
+} Side;
+
+typedef struct HttpRun {
+    Probe hub;
+    Probe http;
+    Peer hop;
+    PeerTraffic traffic;
+    Other others[OTHERS_MAX];
+    size_t n_others;
+    double http_us[ROW_MAX_ROUNDS];
+    double hop_us[ROW_MAX_ROUNDS];
+    Side sides[1 + OTHERS_MAX]; /* ours, then the others */
+} HttpRun;
+
+static double other_round(Other *other, uint64_t round_ns)
+{
+    static double samples[MAX_SAMPLES];
+    uint64_t end = clock_monotonic_ns() + round_ns;
+    size_t n = 0;
+
+    do {
+        uint64_t start = clock_monotonic_ns();
+
+        other_ask(other);
+        samples[n++] = (double)(clock_monotonic_ns() - start) / 1e3;
+    } while (n < MAX_SAMPLES && clock_monotonic_ns() < end);
+    qsort(samples, n, sizeof(*samples), compare_doubles);
+    return samples[n / 2];
+}
+
+static void run_start(HttpRun *run, const Row *row, const char *toolwire, PeerEra era)
 {
     static const char *const argv[] = {BENCH_GATEWAY_PEER, "server", NULL};
     static const PeerProgram server = {
         .name = "hop", .argv = argv, .is_scan = true, .on_sockets = true};
-    double figures[3][ROW_MAX_ROUNDS];
-    double ratios[ROW_MAX_ROUNDS];
-    Probe hub = {.fd = -1};
-    Probe http = {.fd = -1};
-    PeerTraffic t;
-    Peer hop;
 
-    peer_place(PEER_PLACE_LAST_CORE);
-    peer_traffic_init(&t, era, row->size, 1);
-    peer_start(&hop, &server, era, -1);
-    peer_check(&hop, &t);
-    probe_start(&hub, &http, setup->programs[1].argv[0], era, row->size);
-    (void)probe_round(&hub, NULL, NULL, WARM_UP_NS);
-    for (size_t i = 0; i < setup->n_rounds; i++) {
-        peer_watchdog();
-        figures[0][i] = probe_round(&http, NULL, NULL, setup->round_ns);
-        figures[1][i] = probe_round(NULL, &hop, &t, setup->round_ns);
-        figures[2][i] = probe_round(&hub, NULL, NULL, setup->round_ns);
-        ratios[i] = figures[2][i] / (figures[0][i] + figures[1][i]);
+    *run = (HttpRun){.hub.fd = -1, .http.fd = -1};
+    if (era == PEER_ERA_LEGACY) {
+        peer_place(PEER_PLACE_ANYWHERE);
+        run->n_others = others_start(run->others, folder, chosen, row->size);
     }
-    report_line(
-        report, "toolwire", peer_era_name(era),
-        (ReportFigure[]){
-            {.name = "http_us", .value = row_median(figures[0], setup->n_rounds), .decimals = 2},
-            {.name = "hop_us", .value = row_median(figures[1], setup->n_rounds), .decimals = 2},
-            {.name = "hub_us", .value = row_median(figures[2], setup->n_rounds), .decimals = 2},
-            {.name = "x_sum",
-             .value = row_median(ratios, setup->n_rounds),
-             .decimals = 2,
-             .goal = row->ratio_goal > 0 ? REPORT_GOAL_AT_MOST : REPORT_GOAL_NONE,
-             .limit = row->ratio_goal}},
-        4);
-    probe_stop(&hub);
-    probe_stop(&http);
-    free(hub.request);
-    peer_stop(&hop);
-    peer_traffic_deinit(&t);
+    peer_place(PEER_PLACE_LAST_CORE);
+    peer_traffic_init(&run->traffic, era, row->size, 1);
+    peer_start(&run->hop, &server, era, -1);
+    peer_check(&run->hop, &run->traffic);
+    probe_start(&run->hub, &run->http, toolwire, era, row->size);
+    (void)probe_round(&run->hub, NULL, NULL, WARM_UP_NS);
+    for (size_t i = 0; i < run->n_others; i++) {
+        (void)other_round(&run->others[i], OTHERS_WARM_UP_NS);
+    }
+}
+
+static void run_stop(HttpRun *run)
+{
+    others_stop(run->others, run->n_others);
+    probe_stop(&run->hub);
+    probe_stop(&run->http);
+    free(run->hub.request);
+    peer_stop(&run->hop);
+    peer_traffic_deinit(&run->traffic);
+}
+
+static void run_report(HttpRun *run, const Row *row, size_t n_rounds, PeerEra era, Report *report)
+{
+    double http_us = row_median(run->http_us, n_rounds);
+    double hop_us = row_median(run->hop_us, n_rounds);
+
+    for (size_t i = 0; i <= run->n_others; i++) {
+        bool has_goal = i == 0 && row->ratio_goal > 0;
+
+        report_line(
+            report, i == 0 ? "toolwire" : run->others[i - 1].name, peer_era_name(era),
+            (ReportFigure[]){
+                {.name = "http_us", .value = http_us, .decimals = 2},
+                {.name = "hop_us", .value = hop_us, .decimals = 2},
+                {.name = "hub_us", .value = row_median(run->sides[i].us, n_rounds), .decimals = 2},
+                {.name = "x_sum",
+                 .value = row_median(run->sides[i].ratios, n_rounds),
+                 .decimals = 2,
+                 .goal = has_goal ? REPORT_GOAL_AT_MOST : REPORT_GOAL_NONE,
+                 .limit = row->ratio_goal}},
+            4);
+    }
+}
+
+static void measure_http(const Row *row, const RowSetup *setup, PeerEra era, Report *report)
+{
+    static HttpRun run;
+
+    run_start(&run, row, setup->programs[1].argv[0], era);
+    for (size_t i = 0; i < setup->n_rounds; i++) {
+        double sum;
+
+        peer_watchdog();
+        run.http_us[i] = probe_round(&run.http, NULL, NULL, setup->round_ns);
+        run.hop_us[i] = probe_round(NULL, &run.hop, &run.traffic, setup->round_ns);
+        run.sides[0].us[i] = probe_round(&run.hub, NULL, NULL, setup->round_ns);
+        for (size_t j = 0; j < run.n_others; j++) {
+            run.sides[j + 1].us[i] = other_round(&run.others[j], setup->round_ns);
+        }
+        sum = run.http_us[i] + run.hop_us[i];
+        for (size_t j = 0; j <= run.n_others; j++) {
+            run.sides[j].ratios[i] = run.sides[j].us[i] / sum;
+        }
+    }
+    run_report(&run, row, setup->n_rounds, era, report);
+    run_stop(&run);
 }
 
 static void run_http(const Row *row, const RowSetup *setup, Report *report)
@@ -225,6 +299,8 @@ static size_t choose_programs(const char *toolwire, const char *only, PeerProgra
     size_t n = 0;
 
     prepare();
+    chosen = only;
+    others_look(only);
     ours[0] = modern[0] = toolwire;
     programs[n++] = (PeerProgram){.name = "relay", .argv = relay};
     if (driver_is_listed(only, "toolwire")) {
@@ -241,14 +317,16 @@ static size_t choose_programs(const char *toolwire, const char *only, PeerProgra
 
 int main(int argc, char **argv)
 {
-    static const Driver driver = {.title = "gateway",
-                                  .peers = "relay (always), toolwire, toolwire-modern, relay-pipes",
-                                  .rows = rows,
-                                  .n_rows = TW_ARRAY_SIZE(rows),
-                                  .depth = IN_FLIGHT,
-                                  .n_calls = 200000,
-                                  .no_spin = true,
-                                  .choose = choose_programs};
+    static const Driver driver = {
+        .title = "gateway",
+        .peers = "relay (always), toolwire, toolwire-modern, relay-pipes; over HTTP beside "
+                 "toolwire: supergateway, mcp-proxy, mcp-hub",
+        .rows = rows,
+        .n_rows = TW_ARRAY_SIZE(rows),
+        .depth = IN_FLIGHT,
+        .n_calls = 200000,
+        .no_spin = true,
+        .choose = choose_programs};
 
     return driver_run(&driver, argc, argv);
 }

@@ -2,7 +2,7 @@
  *
  *     bench_gateway_peer server             the MCP server behind a gateway: a line that asks for
  *                                           something is known by its method, which is searched;
- *                                           nothing is validated. 2025-11-25
+ *                                           nothing is validated. Any legacy revision
  *     bench_gateway_peer modern             the same for 2026-07-28
  *     bench_gateway_peer relay PROGRAM ARG… starts the program on socket pairs, and copies bytes
  *                                           between these and our own two pipes: what no gateway
@@ -157,10 +157,6 @@ typedef struct Answer {
 #define NO_SUCH "\"error\":{\"code\":-32601,\"message\":\"no such method\"}"
 
 static const Answer answers[] = {
-    {"initialize",
-     "\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},"
-     "\"serverInfo\":" SERVER_INFO "}",
-     NO_SUCH},
     {"server/discover", NO_SUCH,
      "\"result\":{\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{\"tools\":{}},"
      "\"ttlMs\":3600000,\"cacheScope\":\"public\"," MODERN_META "}"},
@@ -179,6 +175,17 @@ static void put_call(const char *line, size_t n, bool is_modern)
     put_text(is_modern ? "\"}]," MODERN_META "}" : "\"}]}");
 }
 
+/* In whatever revision it is asked for: some gateways know no new one. */
+static void put_hello(const char *line, size_t n)
+{
+    const char *revision;
+    size_t n_revision = between(line, n, "\"protocolVersion\":\"", '"', &revision);
+
+    put_text("\"result\":{\"protocolVersion\":\"");
+    put(revision, n_revision);
+    put_text("\",\"capabilities\":{\"tools\":{}},\"serverInfo\":" SERVER_INFO "}");
+}
+
 static void put_other(const char *method, size_t n, bool is_modern)
 {
     for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
@@ -190,12 +197,27 @@ static void put_other(const char *method, size_t n, bool is_modern)
     put_text(NO_SUCH);
 }
 
+/* The id of a request, a number, which some write last; 0 bytes: none. */
+static size_t find_id(const char *line, size_t n, const char **ret_id)
+{
+    static const char name[] = "\"id\":";
+    const char *p = memmem(line, n, name, sizeof(name) - 1);
+    size_t n_id = 0;
+
+    if (p != NULL) {
+        *ret_id = p + sizeof(name) - 1;
+        n_id = strspn(*ret_id, "0123456789"); /* the line ends before the buffer does */
+    }
+    return n_id;
+}
+
 static bool answer(const char *line, size_t n, bool is_modern)
 {
     static const char call[] = "tools/call";
-    const char *id;
+    static const char hello[] = "initialize";
+    const char *id = line;
     const char *method;
-    size_t n_id = between(line, n, "\"id\":", ',', &id);
+    size_t n_id = find_id(line, n, &id);
     size_t n_method = between(line, n, "\"method\":\"", '"', &method);
 
     if (n_id == 0) {
@@ -209,6 +231,9 @@ static bool answer(const char *line, size_t n, bool is_modern)
     put_text(",");
     if (n_method == sizeof(call) - 1 && memcmp(method, call, n_method) == 0) {
         put_call(line, n, is_modern);
+    } else if (n_method == sizeof(hello) - 1 && memcmp(method, hello, n_method) == 0 &&
+               !is_modern) {
+        put_hello(line, n);
     } else {
         put_other(method, n_method, is_modern);
     }

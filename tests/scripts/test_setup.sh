@@ -10,11 +10,12 @@ n_failed=0
 tree=$work/tree
 tools=$work/tools
 log=$work/log
-mkdir -p "$tree/scripts" "$tree/grammars" "$tree/tests/conformance" "$tools"
+mkdir -p "$tree/scripts" "$tree/grammars" "$tree/tests/conformance" "$tree/bench/peers" "$tools"
 cp "$top/scripts/setup" "$tree/scripts/"
 cp "$top/package.json" "$top/package-lock.json" "$tree/"
 cp "$top/grammars/package.json" "$top/grammars/package-lock.json" "$tree/grammars/"
 cp "$top/tests/conformance/package.json" "$top/tests/conformance/package-lock.json" "$tree/tests/conformance/"
+cp "$top/bench/peers/package.json" "$top/bench/peers/package-lock.json" "$tree/bench/peers/"
 
 # Nothing but these is on PATH, so that no tool of this machine can be called by accident.
 for name in bash env dirname touch cat sleep mkdir; do
@@ -40,7 +41,7 @@ reset() {
     stub id 'echo 0'
     stub node 'echo v18.0.0'
     stub npm "echo \"npm \$*\" >>$log; mkdir -p node_modules; touch node_modules/.package-lock.json"
-    for folder in "$tree" "$tree/grammars" "$tree/tests/conformance"; do
+    for folder in "$tree" "$tree/grammars" "$tree/tests/conformance" "$tree/bench/peers"; do
         mkdir -p "$folder/node_modules"
         touch -d '1 hour ago' "$folder/package-lock.json"
         touch "$folder/node_modules/.package-lock.json"
@@ -114,6 +115,13 @@ expect 'no conformance suites' 0 '*npm packages of tests/conformance/package-loc
 rm -r "$tree/tests/conformance/node_modules"
 stub npm 'exit 1'
 expect 'conformance suites that cannot be had' 0 '*suites cannot be had; their tests are skipped*' '' test
+rm -r "$tree/bench/peers/node_modules"
+expect 'no gateways of others' 0 '*npm packages of bench/peers/package-lock.json*done' 'npm ci*' bench
+rm -r "$tree/bench/peers/node_modules"
+expect 'gateways of others are not for the tests' 0 'setup: nothing missing' '' build test
+rm -r "$tree/bench/peers/node_modules"
+stub npm 'exit 1'
+expect 'gateways of others that cannot be had' 0 '*gateways of others cannot be had; they are not measured*' '' bench
 rm -r "$tree/node_modules"
 stub npm 'exit 1'
 expect 'npm fails' 1 '*npm ci failed' '' test
