@@ -120,6 +120,8 @@ typedef struct CallResult {
     /* JSON array elements with their commas, without the brackets. */
     const Span *pieces;
     size_t n_pieces;
+    JsonValue elements;     /* the one piece, parsed, with its brackets: where whoever answers has
+                               read it, nobody need do so again. node NULL: nobody has */
     uint32_t content_kinds; /* CALL_CONTENT_* */
     Span structured;        /* one JSON value, or empty */
     Span meta;              /* one JSON object for `_meta`, or empty */

@@ -360,6 +360,7 @@ static int shorten_into(Results *results, Span owner, const CallResult *result, 
         results->shortened = *result;
         results->shortened.pieces = built->pieces;
         results->shortened.n_pieces = built->n_pieces;
+        results->shortened.elements = JSON_VALUE_NULL;
         results->shortened.content_kinds = built->content_kinds | CALL_CONTENT_UNKNOWN;
         results->shortened.structured = structured;
         r = built->kind == CALL_RESULT_TOOL ? 0 : -ENOMEM;

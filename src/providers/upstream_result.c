@@ -5,12 +5,15 @@
 
 #include "json/writer.h"
 
-/* The elements of an array: without its brackets. */
-static Span inside_of(JsonValue array)
+/* The elements of an array, which is without its brackets then; *piece stays the caller's. */
+static void put_elements(CallResult *result, JsonValue array, Span *piece)
 {
     Span span = json_span(array);
 
-    return span_make(span.p + 1, span.n - 2);
+    *piece = span_make(span.p + 1, span.n - 2);
+    result->pieces = piece;
+    result->n_pieces = piece->n > 0 ? 1 : 0;
+    result->elements = array;
 }
 
 /* `"name":value` of a member that is not ours to understand. */
@@ -53,7 +56,7 @@ static void finish_tool(Upstreams *upstreams, Call *call, JsonValue value)
                 finish_bad(call, "the server's result has a content that is no array");
                 return;
             }
-            content = inside_of(it.value);
+            put_elements(&result, it.value, &content);
         } else if (json_string_equals(it.key, SPAN("structuredContent"))) {
             result.structured = json_span(it.value);
         } else if (json_string_equals(it.key, SPAN("_meta")) &&
@@ -70,8 +73,6 @@ static void finish_tool(Upstreams *upstreams, Call *call, JsonValue value)
         return;
     }
     result.members = bytes_span(members);
-    result.pieces = &content;
-    result.n_pieces = content.n > 0 ? 1 : 0;
     call_finish(call, &result);
 }
 
@@ -85,9 +86,7 @@ static void finish_resource(Call *call, JsonValue value)
         finish_bad(call, "the server's result has no contents");
         return;
     }
-    contents = inside_of(member);
-    result.pieces = &contents;
-    result.n_pieces = contents.n > 0 ? 1 : 0;
+    put_elements(&result, member, &contents);
     if (json_get(value, SPAN("ttlMs"), &member)) {
         (void)json_int64(member, &result.ttl_ms);
     }
@@ -109,9 +108,7 @@ static void finish_prompt(Upstreams *upstreams, Call *call, JsonValue value)
         finish_bad(call, "the server's result has no messages");
         return;
     }
-    messages = inside_of(member);
-    result.pieces = &messages;
-    result.n_pieces = messages.n > 0 ? 1 : 0;
+    put_elements(&result, member, &messages);
     if (json_get(value, SPAN("description"), &member) &&
         json_string(member, &upstreams->scratch, &result.description) != 0) {
         result.description = SPAN_NULL;
@@ -128,16 +125,14 @@ static void finish_completion(Call *call, JsonValue value)
     CallResult result = {.kind = CALL_RESULT_COMPLETION, .total = -1};
     JsonValue completion;
     JsonValue member;
-    Span values = SPAN_NULL;
+    Span values;
 
     if (!json_get(value, SPAN("completion"), &completion) ||
         !json_get(completion, SPAN("values"), &member) || json_kind(member) != JSON_ARRAY) {
         finish_bad(call, "the server's result has no values");
         return;
     }
-    values = inside_of(member);
-    result.pieces = &values;
-    result.n_pieces = values.n > 0 ? 1 : 0;
+    put_elements(&result, member, &values);
     if (json_get(completion, SPAN("total"), &member) && json_int64(member, &result.total) != 0) {
         result.total = -1;
     }

@@ -100,14 +100,66 @@ static int content_parse(Arena *scratch, const CallResult *result, JsonValue *re
     return 0;
 }
 
+static bool block_is_whole(McpRevision revision, JsonValue block)
+{
+    const BlockKind *kind = block_kind_find(block);
+
+    return kind != NULL && revision >= kind->first &&
+           mcp_part_is_whole(revision, kind->part, block);
+}
+
+static bool prompt_message_is_whole(McpRevision revision, JsonValue message)
+{
+    bool is_whole = json_kind(message) == JSON_OBJECT;
+
+    for (JsonIter it = json_iter(message); is_whole && json_iter_next(&it);) {
+        is_whole =
+            !json_string_equals(it.key, SPAN("content")) || block_is_whole(revision, it.value);
+    }
+    return is_whole;
+}
+
+static bool element_is_whole(McpRevision revision, CallResultKind kind, JsonValue element)
+{
+    switch (kind) {
+    case CALL_RESULT_PROMPT:
+        return prompt_message_is_whole(revision, element);
+    case CALL_RESULT_RESOURCE:
+        return mcp_part_is_whole(revision, MCP_PART_CONTENTS, element);
+    default:
+        return block_is_whole(revision, element);
+    }
+}
+
+static bool content_is_whole(const McpContent *content)
+{
+    bool is_whole = true;
+
+    for (JsonIter it = json_iter(content->elements); is_whole && json_iter_next(&it);) {
+        is_whole = element_is_whole(content->revision, content->result->kind, it.value);
+    }
+    return is_whole;
+}
+
 int mcp_content_prepare(McpContent *ret, Arena *scratch, McpRevision revision,
                         const CallResult *result)
 {
+    int r = 0;
+
     *ret = (McpContent){.result = result, .revision = revision, .elements = JSON_VALUE_NULL};
     if (!content_must_be_walked(revision, result)) {
         return 0;
     }
-    return content_parse(scratch, result, &ret->elements);
+    if (result->elements.node != NULL) {
+        ret->elements = result->elements;
+    } else {
+        r = content_parse(scratch, result, &ret->elements);
+    }
+    /* Mostly nothing has to be replaced. */
+    if (r == 0 && content_is_whole(ret)) {
+        ret->elements = JSON_VALUE_NULL;
+    }
+    return r;
 }
 
 static void out_fact(McpOut *o, Span before, Span fact)

@@ -3,8 +3,9 @@
  *
  * Content is spliced as it came wherever CallResult.content_kinds says that the revision knows it
  * all. The bits of known kinds vouch for plain blocks, with the members that every revision of the
- * kind has; CALL_CONTENT_UNKNOWN (or no bit at all) does not, and such content is parsed and walked
- * for every revision but the newest. Thread: any.
+ * kind has; CALL_CONTENT_UNKNOWN (or no bit at all) does not, and such content is looked through
+ * for every revision but the newest, and parsed for that unless its provider has done so. Thread:
+ * any.
  */
 #pragma once
 
@@ -21,7 +22,7 @@ enum {
 typedef struct McpContent {
     const CallResult *result;
     McpRevision revision;
-    JsonValue elements; /* parsed, if it must be walked; node NULL if it is spliced */
+    JsonValue elements; /* parsed, if some must be replaced; node NULL if it is spliced */
 } McpContent;
 
 /* Decides how, and parses where it must. 0, -ENOMEM, MCP_CONTENT_E_MALFORMED. */

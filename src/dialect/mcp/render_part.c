@@ -153,7 +153,7 @@ static void out_inner(McpOut *o, McpRevision revision, McpPart inner, JsonValue 
     MCP_OUT(o, "]");
 }
 
-static bool part_is_whole_deep(McpRevision revision, McpPart part, JsonValue value)
+bool mcp_part_is_whole(McpRevision revision, McpPart part, JsonValue value)
 {
     if (!part_is_whole(revision, part, value)) {
         return false;
@@ -171,7 +171,7 @@ static bool part_is_whole_deep(McpRevision revision, McpPart part, JsonValue val
 
 void mcp_out_part(McpOut *o, McpRevision revision, McpPart part, JsonValue value)
 {
-    if (part_is_whole_deep(revision, part, value)) {
+    if (mcp_part_is_whole(revision, part, value)) {
         mcp_out_span(o, json_span(value));
         return;
     }

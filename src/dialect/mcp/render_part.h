@@ -11,6 +11,8 @@
 #include "dialect/mcp/revision.h"
 #include "json/json.h"
 
+#include <stdbool.h>
+
 typedef enum McpPart {
     MCP_PART_TOOL,
     MCP_PART_RESOURCE,
@@ -25,6 +27,9 @@ typedef enum McpPart {
     MCP_PART_CONTENTS,
     MCP_N_PARTS
 } McpPart;
+
+/* Whether the revision knows all of it, so that it can be passed on as it is. */
+bool mcp_part_is_whole(McpRevision revision, McpPart part, JsonValue value);
 
 /* Appends value, which is spliced whole where the revision knows all of it. */
 void mcp_out_part(McpOut *o, McpRevision revision, McpPart part, JsonValue value);

@@ -19,6 +19,7 @@ typedef struct Asker {
     bool is_error;
     bool has_structured;
     bool has_members;
+    bool has_elements;
     size_t n_task; /* bytes of a task's result */
     char text[300000];
 } Asker;
@@ -35,6 +36,7 @@ static void asker_finish(Call *call, const CallResult *result)
     asker->error = result->error;
     asker->is_error = result->is_error;
     asker->has_structured = result->structured.n > 0;
+    asker->has_elements = result->elements.node != NULL;
     asker->has_members = result->members.n > 0 && result->meta.n > 0;
     for (size_t i = 0; i < result->n_pieces; i++) {
         assert_true(n + result->pieces[i].n < sizeof(asker->text));
@@ -65,10 +67,14 @@ static void tool_start(void *context, Call *call)
 {
     Fixture *f = context;
     const Span pieces[] = {span_from_str(f->content)};
+    /* Whoever passes on what another server said has parsed it; of what, does not matter here. */
+    JsonDoc doc;
 
+    assert_int_equal(json_parse(&doc, &f->arena, "[1]", 3, NULL, NULL), 0);
     call_finish(call, &(CallResult){.kind = CALL_RESULT_TOOL,
                                     .pieces = pieces,
                                     .n_pieces = 1,
+                                    .elements = json_root(&doc),
                                     .structured = span_from_str(f->structured),
                                     .members = SPAN("\"more\":1.0"),
                                     .meta = SPAN("{\"m\":1}"),
@@ -209,6 +215,7 @@ static void a_long_text_becomes_a_beginning_and_a_link(void **state)
     (void)ask(&f, CALL_TOOL, "t", "{}", "ann", &model);
     assert_true(strlen(f.asker.text) < 2 * MAX_BYTES);
     assert_true(f.asker.is_error && f.asker.has_members);
+    assert_false(f.asker.has_elements); /* they are others now */
     assert_non_null(strstr(f.asker.text, "[The result is shortened: 1000 of 5000 bytes"));
     assert_non_null(strstr(f.asker.text, "{\"type\":\"resource_link\",\"uri\":\"" RESULTS_URI));
     id = found_id(&f);

@@ -1,6 +1,7 @@
 #include "dialect/mcp/render_content.h"
 
 #include "unit/dialect/mcp/render_support.h"
+#include "unit/json/parsed.h"
 
 #define TEXT  "{\"type\":\"text\",\"text\":\"t\",\"_meta\":{\"m\":1}}"
 #define IMAGE "{\"type\":\"image\",\"data\":\"AAAA\",\"mimeType\":\"image/png\",\"_meta\":{}}"
@@ -54,20 +55,62 @@ static void every_block_has_a_form_in_every_revision(void **state)
     }
 }
 
-/* What content_kinds vouches for is not looked at: white space, which a walk would lose between
- * elements, proves it. */
+/* What content_kinds vouches for is not looked at: a member that older revisions lack proves it. */
 static void known_kinds_are_spliced_unseen(void **state)
 {
-    Span piece = SPAN("{\"type\":\"text\",\"text\":\"t\"} , {\"type\":\"text\",\"text\":\"t\"}");
+    Span piece = SPAN(TEXT " , " TEXT);
     CallResult known = tool_of(&piece, CALL_CONTENT_TEXT);
     CallResult unknown = tool_of(&piece, CALL_CONTENT_TEXT | CALL_CONTENT_UNKNOWN);
 
+    /* (To the old schemas `_meta` is somebody's extension, which they allow.) */
     for (int i = 0; i < MCP_N_REVISIONS; i++) {
-        assert_true(text_holds(render_result(*state, (McpRevision)i, CALL_TOOL, &known), "} , {"));
+        assert_true(
+            text_holds(render_result(*state, (McpRevision)i, CALL_TOOL, &known), TEXT " , " TEXT));
         assert_int_equal(
-            text_holds(render_result(*state, (McpRevision)i, CALL_TOOL, &unknown), "} , {"),
-            i == MCP_N_REVISIONS - 1);
+            text_holds(render_result(*state, (McpRevision)i, CALL_TOOL, &unknown), "\"m\":1"),
+            i >= MCP_2025_06_18);
     }
+}
+
+/* White space, which is lost between elements that are written one by one, shows which way it went.
+ */
+static void content_that_the_revision_knows_is_spliced(void **state)
+{
+    Span blocks = SPAN(TEXT " , " EMBEDDED);
+    Span contents = SPAN("{\"uri\":\"x:/a\",\"text\":\"t\"} , "
+                         "{\"uri\":\"x:/b\",\"text\":\"t\",\"_meta\":{}}");
+    Span messages = SPAN("{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"t\"}} , "
+                         "{\"role\":\"assistant\",\"content\":" TEXT "}");
+    CallResult tool = tool_of(&blocks, CALL_CONTENT_UNKNOWN);
+    CallResult resource = tool_of(&contents, CALL_CONTENT_UNKNOWN);
+    CallResult prompt = tool_of(&messages, CALL_CONTENT_UNKNOWN);
+
+    resource.kind = CALL_RESULT_RESOURCE;
+    prompt.kind = CALL_RESULT_PROMPT;
+    for (int i = 0; i < MCP_N_REVISIONS; i++) {
+        bool is_known = i >= MCP_2025_06_18;
+        McpRevision revision = (McpRevision)i;
+
+        assert_int_equal(text_holds(render_result(*state, revision, CALL_TOOL, &tool), "} , {"),
+                         is_known);
+        assert_int_equal(text_holds(render_result(*state, revision, CALL_READ, &resource), "} , {"),
+                         is_known);
+        assert_int_equal(text_holds(render_result(*state, revision, CALL_PROMPT, &prompt), "} , {"),
+                         is_known);
+    }
+}
+
+/* Pieces that are no JSON show that they were not parsed. */
+static void what_its_provider_has_parsed_is_not_parsed_again(void **state)
+{
+    Span piece = SPAN("{\"type\":\"text\"");
+    CallResult result = tool_of(&piece, CALL_CONTENT_UNKNOWN);
+    Parsed parsed;
+
+    parsed_str(&parsed, "[" ALL "]");
+    result.elements = parsed.root;
+    assert_true(text_holds(render_result(*state, MCP_2024_11_05, CALL_TOOL, &result), AUDIO_WORDS));
+    parsed_free(&parsed);
 }
 
 static void named_kinds_are_walked_where_the_revision_lacks_them(void **state)
@@ -191,6 +234,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_block_has_a_form_in_every_revision),
         cmocka_unit_test(known_kinds_are_spliced_unseen),
+        cmocka_unit_test(content_that_the_revision_knows_is_spliced),
+        cmocka_unit_test(what_its_provider_has_parsed_is_not_parsed_again),
         cmocka_unit_test(named_kinds_are_walked_where_the_revision_lacks_them),
         cmocka_unit_test(pieces_may_be_cut_anywhere),
         cmocka_unit_test(blocks_of_no_known_kind_become_a_text_that_names_it),
