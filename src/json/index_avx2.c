@@ -54,6 +54,32 @@ CORE_TARGET TW_INLINE const char *index_avx2_skip_plain(const char *p, const cha
     return index_x86_skip_plain_tail(p, end);
 }
 
+/* The bits of the 32 bytes at p. */
+CORE_TARGET TW_INLINE IndexBlock index_avx2_half(const char *p)
+{
+    __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)p);
+    __m256i quote = _mm256_cmpeq_epi8(v, _mm256_set1_epi8('"'));
+    __m256i slash = _mm256_cmpeq_epi8(v, _mm256_set1_epi8('\\'));
+    __m256i other = _mm256_cmpgt_epi8(_mm256_set1_epi8(0x20), v);
+
+    return (IndexBlock){.slashes = (unsigned)_mm256_movemask_epi8(slash),
+                        .stops = (unsigned)_mm256_movemask_epi8(_mm256_or_si256(quote, other))};
+}
+
+CORE_TARGET TW_INLINE IndexBlock index_avx2_block(const char *p)
+{
+    IndexBlock low = index_avx2_half(p);
+    IndexBlock high = index_avx2_half(p + 32);
+
+    return (IndexBlock){.slashes = low.slashes | high.slashes << 32,
+                        .stops = low.stops | high.stops << 32};
+}
+
+CORE_TARGET static const char *index_avx2_skip_text(const char *p, const char *end)
+{
+    INDEX_X86_SKIP_TEXT(p, end, index_avx2_block);
+}
+
 CORE_TARGET TW_INLINE const char *index_avx2_skip_space(const char *p, const char *end)
 {
     return index_x86_skip_space(p, end);

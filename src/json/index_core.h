@@ -4,6 +4,7 @@
  *     CORE(name)          a name of its own for each function here
  *     CORE_TARGET         the instruction set, as a function attribute (may be empty)
  *     CORE(skip_plain)    p..end → the first byte that is `"`, `\`, a control or not ASCII, if any
+ *     CORE(skip_text)     the same, but past two-byte escapes as well; may stop sooner
  *     CORE(skip_space)    p..end → the first byte that is no white space, else end
  *     CORE(number)        as json_index_number
  *     CORE(short_string)  p at the opening quote, a guess at the size → behind the closing quote,
@@ -32,6 +33,9 @@
         }                                                                                          \
     } while (0)
 
+/* A string that goes on after so many bytes is worth the longer steps. */
+#define CORE_LONG_TEXT 64
+
 #define CORE_FAIL(what, at)                                                                        \
     do {                                                                                           \
         (void)json_index_fault(run, (what), (at));                                                 \
@@ -43,6 +47,7 @@
 CORE_TARGET TW_INLINE const char *CORE(string)(JsonIndexRun *run, const char *p, uint32_t *tag)
 {
     const char *end = run->end;
+    const char *start = p;
 
     for (;;) {
         p = CORE(skip_plain)(p, end);
@@ -55,9 +60,11 @@ CORE_TARGET TW_INLINE const char *CORE(string)(JsonIndexRun *run, const char *p,
         if (*p == '\\') {
             *tag |= JSON_NODE_ESCAPED;
             /* The two-byte escapes are decided here: long texts are full of \n. */
-            p = end - p > 1 && json_simple_escape[(unsigned char)p[1]] != 0
-                    ? p + 2
-                    : json_index_escape(run, p);
+            if (end - p > 1 && json_simple_escape[(unsigned char)p[1]] != 0) {
+                p = p + 2 - start < CORE_LONG_TEXT ? p + 2 : CORE(skip_text)(p + 2, end);
+                continue;
+            }
+            p = json_index_escape(run, p);
         } else if ((unsigned char)*p >= 0x80) {
             return json_index_wide_string(run, p, tag);
         } else {

@@ -6,7 +6,10 @@
 #if TW_X86
 
 #include <emmintrin.h>
+#include <stdbool.h>
+#include <stdint.h>
 
+#include "json/escape_table.h"
 #include "json/index.h"
 
 /* One bit per byte of the 16 at p that ends a run of plain text: `"`, `\`, a control, or not ASCII.
@@ -30,6 +33,59 @@ TW_INLINE const char *index_x86_skip_plain_tail(const char *p, const char *end)
 
     return special == 0 ? end : p + __builtin_ctz(special);
 }
+
+/* What 64 bytes of a string hold: one bit per byte, the lowest for the first. */
+typedef struct IndexBlock {
+    uint64_t slashes; /* backslashes */
+    uint64_t stops;   /* `"`, controls, and what is not ASCII */
+} IndexBlock;
+
+#define INDEX_BLOCK_BYTES 64
+
+/* Goes past the two-byte escapes of the block at p, behind which one more byte must be readable:
+ * they are taken out of *block, and where another escape begins is a stop. True if the last one
+ * reaches over the end of the block. */
+TW_INLINE bool index_x86_pass_escapes(const char *p, IndexBlock *block)
+{
+    unsigned i = 0;
+
+    while (block->slashes != 0) {
+        uint64_t both;
+
+        i = (unsigned)__builtin_ctzll(block->slashes);
+        both = (uint64_t)3 << i;
+        if (TW_UNLIKELY(json_simple_escape[(unsigned char)p[i + 1]] == 0)) {
+            block->stops |= (uint64_t)1 << i;
+            return false;
+        }
+        /* What is escaped means nothing, be it a quote or a backslash. */
+        block->slashes &= ~both;
+        block->stops &= ~both;
+    }
+    return i == INDEX_BLOCK_BYTES - 1;
+}
+
+/* The loop of an engine's skip_text; block_of finds the bits of 64 bytes.
+ *
+ * Searching from one escape to the next makes each search wait for the one before it, down to the
+ * byte behind the backslash. Here where the next block begins is known beforehand (which is why
+ * there are branches, and an address that the compiler does not compute from what was found): only
+ * the bits of one block depend on each other, and those of the next are found meanwhile. */
+#define INDEX_X86_SKIP_TEXT(p, end, block_of)                                                      \
+    while ((end) - (p) > INDEX_BLOCK_BYTES) {                                                      \
+        IndexBlock block = block_of(p);                                                            \
+        bool reaches_over = index_x86_pass_escapes((p), &block);                                   \
+                                                                                                   \
+        if (TW_UNLIKELY(block.stops != 0)) {                                                       \
+            return (p) + __builtin_ctzll(block.stops);                                             \
+        }                                                                                          \
+        (p) += INDEX_BLOCK_BYTES;                                                                  \
+        if (TW_UNLIKELY(reaches_over)) {                                                           \
+            (p)++;                                                                                 \
+            TW_OPAQUE(p);                                                                          \
+        }                                                                                          \
+    }                                                                                              \
+    return (p)
 
 /* One bit per byte of the 16 at q that is not a digit. */
 TW_INLINE uint32_t index_x86_non_digits(const char *q)

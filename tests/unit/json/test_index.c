@@ -1,6 +1,7 @@
 /* Every engine must give the same outcome, the same words at the same place and the same nodes,
- * wherever a byte falls in its blocks of 8, 16 or 32. Texts end at an unreadable page; beside it,
- * each is read once more with bytes behind it that would change its meaning if they were looked at.
+ * wherever a byte falls in its blocks of 8, 16, 32 or 64. Texts end at an unreadable page; beside
+ * it, each is read once more with bytes behind it that would change its meaning if they were looked
+ * at.
  */
 #include "json/index.h"
 
@@ -223,7 +224,17 @@ static size_t build(char *out, const char *before, char fill, size_t k, Span pie
     return n + n_after;
 }
 
-static const size_t paddings[] = {0, 1, 7, 8, 14, 15, 16, 17, 18, 30, 31, 32, 33, 48, 64};
+static const size_t paddings[] = {0,  1,  7,  8,  14, 15, 16, 17, 18,
+                                  30, 31, 32, 33, 48, 63, 64, 65, 130};
+
+/* A string that has begun long ago, and had an escape: from there on blocks are of 64. */
+#define TEXT_16 "abcdefghijklmnop"
+#define TEXT_64 TEXT_16 TEXT_16 TEXT_16 TEXT_16
+#define LONG    TEXT_64 "\\n"
+
+/* So many backslashes. */
+#define SLASHES_8  "\\\\\\\\\\\\\\\\"
+#define SLASHES_64 SLASHES_8 SLASHES_8 SLASHES_8 SLASHES_8 SLASHES_8 SLASHES_8 SLASHES_8 SLASHES_8
 
 /* The piece between the given surroundings, at each distance from both ends that block sizes care
  * for. */
@@ -271,6 +282,11 @@ static void string_contents_are_found_at_every_place_of_a_block(void **state)
         WRONG("\xED\xA0\x80"),
         WRONG("\xC0\x80"),
         WRONG("\""),
+        GOOD("\\n\\t\\/\\\"\\b"),
+        GOOD(SLASHES_64),
+        GOOD(SLASHES_64 SLASHES_8 "\\\""),
+        WRONG(SLASHES_64 "\""),
+        WRONG(SLASHES_64 "\\x"),
     };
 
     (void)state;
@@ -279,6 +295,7 @@ static void string_contents_are_found_at_every_place_of_a_block(void **state)
         check_everywhere("[\"", 'a', &pieces[i], "\"]");
         check_everywhere("{\"", 'a', &pieces[i], "\":1}");
         check_everywhere("{\"k\":\"", 'a', &pieces[i], "\" }");
+        check_everywhere("[\"" LONG, 'a', &pieces[i], "\"]");
     }
 }
 
@@ -293,6 +310,7 @@ static void unfinished_strings_are_found_at_every_place_of_a_block(void **state)
         check_everywhere("\"", 'a', &pieces[i], "");
         check_everywhere("[\"", 'a', &pieces[i], "]");
         check_everywhere("{\"", 'a', &pieces[i], "}");
+        check_everywhere("[\"" LONG, 'a', &pieces[i], "]");
     }
 }
 
