@@ -12,6 +12,10 @@
 #define PARSE_MAX_FIRST_NODES 4096
 #define PARSE_BYTES_PER_NODE  16
 
+/* Line ends stand between tokens only. Above so many bytes a token, looking there costs less than
+ * searching all of the text. */
+#define LINE_BYTES_PER_NODE 512
+
 typedef struct FaultText {
     const char *expected;
     bool says_found; /* add what stands there instead */
@@ -210,4 +214,30 @@ bool json_at(JsonValue v, size_t index, JsonValue *ret)
         }
     }
     return false;
+}
+
+static bool line_ends_between(const char *p, const char *end)
+{
+    return memchr(p, '\n', (size_t)(end - p)) != NULL || memchr(p, '\r', (size_t)(end - p)) != NULL;
+}
+
+bool json_is_one_line(JsonValue v)
+{
+    Span span = json_span(v);
+    const JsonNode *stop = v.node + v.node->skip;
+    const char *at = span.p;
+
+    if (v.node->skip > span.n / LINE_BYTES_PER_NODE) {
+        return !line_ends_between(span.p, span.p + span.n);
+    }
+    for (const JsonNode *node = v.node; node < stop; node++) {
+        const char *start = v.text + node->start;
+        uint32_t kind = node->tag & JSON_NODE_KIND_MASK;
+
+        if (line_ends_between(at, start)) {
+            return false;
+        }
+        at = start + (kind == JSON_ARRAY || kind == JSON_OBJECT ? 1 : node->size);
+    }
+    return !line_ends_between(at, span.p + span.n);
 }

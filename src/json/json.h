@@ -131,6 +131,9 @@ TW_INLINE Span json_span(JsonValue v)
     return span_make(v.text + v.node->start, v.node->size);
 }
 
+/* Whether these bytes hold no line end (LF, CR), so that they fit into a line. */
+bool json_is_one_line(JsonValue v);
+
 /* Elements of an array, members of an object (duplicates counted); 0 for anything else. */
 TW_INLINE uint32_t json_count(JsonValue v)
 {

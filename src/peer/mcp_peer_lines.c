@@ -70,6 +70,21 @@ static int lines_sink_commit(void *context)
     return ndjson_writer_commit(&lines->writer);
 }
 
+/* Written now, while the lender waits; what the system does not take is copied after all. */
+static int lines_sink_commit_lent(void *context, BytesLent lent)
+{
+    Lines *lines = context;
+    int r = ndjson_writer_commit_lent(&lines->writer, lent);
+
+    if (r != 0) {
+        return r;
+    }
+    if (lines->stream != NULL) {
+        io_stream_flush_now(lines->stream);
+    }
+    return err_pass(ndjson_writer_own(&lines->writer));
+}
+
 static void lines_sink_abort(void *context)
 {
     Lines *lines = context;
@@ -557,7 +572,10 @@ static Span lines_last_words(const void *wire)
 }
 
 const McpPeerWire mcp_peer_lines = {
-    .sink = {.begin = lines_sink_begin, .commit = lines_sink_commit, .abort = lines_sink_abort},
+    .sink = {.begin = lines_sink_begin,
+             .commit = lines_sink_commit,
+             .commit_lent = lines_sink_commit_lent,
+             .abort = lines_sink_abort},
     .open = lines_open,
     .free = lines_free,
     .let_go = lines_let_go,

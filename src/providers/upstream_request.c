@@ -1,41 +1,40 @@
 /* The request that a call becomes at its server. */
 #include "providers/upstream_impl.h"
 
-#include <string.h>
-
 #include "json/writer.h"
 
-/* JSON as it came, but in one line. */
-static int append_value(Bytes *out, JsonValue value)
+static int append_compact(Bytes *out, JsonValue value)
 {
-    Span span = json_span(value);
     JsonWriter w;
 
-    if (memchr(span.p, '\n', span.n) == NULL && memchr(span.p, '\r', span.n) == NULL) {
-        return bytes_append_span(out, span);
-    }
     json_writer_init(&w, out, JSON_STYLE_COMPACT);
     json_write_value(&w, value);
     return json_writer_finish(&w);
 }
 
-static int append_arguments(Bytes *out, JsonValue arguments)
+/* JSON as it came, but in one line. */
+static int append_value(Bytes *out, JsonValue value)
 {
-    int r = 0;
-
-    if (arguments.node != NULL) {
-        r = bytes_append_span(out, SPAN(",\"arguments\":"));
-        r = r != 0 ? r : append_value(out, arguments);
-    }
-    return r;
+    return json_is_one_line(value) ? bytes_append_span(out, json_span(value))
+                                   : append_compact(out, value);
 }
 
-static int write_named(Bytes *out, const UpstreamItem *item, const Call *call)
+/* Arguments stay where they lie, unless that is more than one line. */
+static int write_named(Bytes *out, const UpstreamItem *item, const Call *call, Span *ret_params,
+                       Span *ret_arguments)
 {
-    int r = bytes_append_span(out, item->head);
+    bool has_arguments = call->arguments.node != NULL;
+    bool in_place = has_arguments && json_is_one_line(call->arguments);
+    int r = has_arguments && !in_place ? append_compact(out, call->arguments) : 0;
+    size_t n_arguments = out->n;
 
-    r = r != 0 ? r : append_arguments(out, call->arguments);
-    return r != 0 ? r : bytes_append_byte(out, '}');
+    r = r != 0 ? r : bytes_append_span(out, item->head);
+    r = r != 0 ? r : bytes_append_byte(out, '}');
+    if (r == 0) {
+        *ret_params = span_make(out->data + n_arguments, out->n - n_arguments);
+        *ret_arguments = in_place ? json_span(call->arguments) : span_make(out->data, n_arguments);
+    }
+    return r;
 }
 
 static int write_uri(Bytes *out, Span uri)
@@ -121,18 +120,27 @@ static Span call_method(CallVerb verb)
     }
 }
 
-static int write_params(Bytes *out, const UpstreamItem *item, const Call *call)
+/* params without the arguments, if these are passed on as they are. */
+static int write_params(Bytes *out, const UpstreamItem *item, const Call *call, Span *ret_params,
+                        Span *ret_arguments)
 {
+    int r;
+
     bytes_clear_keep(out, LIMIT_KEEP_BYTES);
+    *ret_arguments = SPAN_NULL;
     switch (call->verb) {
     case CALL_READ:
     case CALL_SUBSCRIBE:
-        return write_uri(out, call->target);
+        r = write_uri(out, call->target);
+        break;
     case CALL_COMPLETE:
-        return write_completion(out, item, &call->completion);
+        r = write_completion(out, item, &call->completion);
+        break;
     default:
-        return write_named(out, item, call);
+        return write_named(out, item, call, ret_params, ret_arguments);
     }
+    *ret_params = bytes_span(out);
+    return r;
 }
 
 int upstream_call_send(UpstreamCall *held)
@@ -146,13 +154,14 @@ int upstream_call_send(UpstreamCall *held)
                                  .log_level = call->log_level,
                                  .timeout_ms = LIMIT_CALL_MAX_MS,
                                  .context = held};
+    Span params = SPAN_NULL;
     int r;
 
     /* Whoever subscribed before this call hears of what it changes. */
     if (server->must_subscribe && server->state == UPSTREAM_READY) {
         upstream_subscribe_changed(server);
     }
-    r = write_params(&owner->params, held->item, call);
+    r = write_params(&owner->params, held->item, call, &params, &options.arguments);
     bytes_clear(&owner->text);
     r = r != 0 ? r : write_meta(&owner->text, call->meta);
     if (r != 0) {
@@ -162,8 +171,7 @@ int upstream_call_send(UpstreamCall *held)
     if (call->log_level < server->log_level && !server->is_modern) {
         upstream_set_level(server, call->log_level);
     }
-    r = mcp_peer_request_with(server->peer, call_method(call->verb), bytes_span(&owner->params),
-                              &options, &held->id);
+    r = mcp_peer_request_with(server->peer, call_method(call->verb), params, &options, &held->id);
     held->is_sent = r == 0 && server->state == UPSTREAM_READY;
     return r;
 }

@@ -1,8 +1,6 @@
 /* What a server answered, as the result of a call: pieces of its text, nothing written anew. */
 #include "providers/upstream_impl.h"
 
-#include <string.h>
-
 #include "json/writer.h"
 
 /* The elements of an array, which is without its brackets then; *piece stays the caller's. */
@@ -193,9 +191,7 @@ static void finish_in_one_line(Upstreams *upstreams, Call *call, JsonValue value
 
 void upstream_finish(Upstreams *upstreams, Call *call, JsonValue value)
 {
-    Span span = json_span(value);
-
-    if (memchr(span.p, '\n', span.n) == NULL && memchr(span.p, '\r', span.n) == NULL) {
+    if (json_is_one_line(value)) {
         finish_as(upstreams, call, value);
     } else {
         finish_in_one_line(upstreams, call, value);

@@ -108,13 +108,12 @@ bool mcp_client_next(McpClient *client, McpClientEvent *ret)
     return true;
 }
 
-int client_request_send(McpClient *client, ClientRequest *request, Span method, Span params,
-                        Span meta)
+int client_request_send(McpClient *client, ClientRequest *request, const ClientText *text)
 {
     /* The first time the owner's number serves; a request that is repeated needs another. */
     uint64_t wire_id = request->was_sent ? ++client->last_number : request->id;
     uint64_t token = request->wants_progress ? wire_id : 0;
-    int r = client_write_request(client, wire_id, method, params, meta, request, token);
+    int r = client_write_request(client, wire_id, text, request, token);
 
     if (r != 0) {
         return r;
@@ -128,12 +127,16 @@ int client_request_send(McpClient *client, ClientRequest *request, Span method, 
 int client_request_send_kept(McpClient *client, ClientRequest *request)
 {
     Span kept = bytes_span(&request->kept);
+    const char *params = kept.p + request->n_method;
+    const char *arguments = params + request->n_params;
+    const char *meta = arguments + request->n_arguments;
 
-    size_t n_params = kept.n - request->n_method - request->n_meta;
-
-    return client_request_send(client, request, span_make(kept.p, request->n_method),
-                               span_make(kept.p + request->n_method, n_params),
-                               span_make(kept.p + request->n_method + n_params, request->n_meta));
+    return client_request_send(
+        client, request,
+        &(ClientText){.method = span_make(kept.p, request->n_method),
+                      .params = span_make(params, request->n_params),
+                      .arguments = span_make(arguments, request->n_arguments),
+                      .meta = span_make(meta, (size_t)(kept.p + kept.n - meta))});
 }
 
 /* Those that a modern server may answer with questions. */
@@ -169,6 +172,8 @@ int mcp_client_request_with(McpClient *client, Span method, Span params,
                             const McpRequestOptions *options, int64_t now_ms, McpRequestId *ret)
 {
     bool is_ready = client->state == CLIENT_READY;
+    ClientText text = {
+        .method = method, .params = params, .arguments = options->arguments, .meta = options->meta};
     ClientRequest *request;
     int r;
 
@@ -187,10 +192,10 @@ int mcp_client_request_with(McpClient *client, Span method, Span params,
     request->is_endless = span_equals(method, SPAN("subscriptions/listen"));
     request->may_ask = request_may_ask(method);
     if (!is_ready || (client_is_modern(client) && (request->may_ask || client->config.is_http))) {
-        r = client_request_keep(request, method, params, options->meta);
+        r = client_request_keep(request, &text);
     }
     if (r == 0 && is_ready) {
-        r = client_request_send(client, request, method, params, options->meta);
+        r = client_request_send(client, request, &text);
     }
     if (r != 0) {
         client_request_close(client, request);

@@ -174,6 +174,9 @@ typedef struct McpRequestOptions {
     CallLogLevel log_level;
     int64_t timeout_ms; /* in place of request_timeout_ms; 0: that */
     void *context;      /* comes back in every event of this request */
+    Span arguments; /* one JSON value without line ends: a further member of params, of that name;
+                       may be empty; borrowed until return. Large ones are not copied on their way
+                       to a sink that takes what is lent */
     Span meta; /* members for `_meta`, `"name":value` with commas in between, none of ours; may be
                   empty; borrowed until return */
 } McpRequestOptions;

@@ -94,8 +94,9 @@ static int handshake_set_level(McpClient *client, JsonValue result)
     }
     request->is_ours = true;
     n = snprintf(params, sizeof(params), "{\"level\":\"%s\"}", level);
-    r = client_request_send(client, request, SPAN("logging/setLevel"), span_make(params, (size_t)n),
-                            SPAN_NULL);
+    r = client_request_send(
+        client, request,
+        &(ClientText){.method = SPAN("logging/setLevel"), .params = span_make(params, (size_t)n)});
     if (r != 0) {
         client_request_close(client, request);
     }

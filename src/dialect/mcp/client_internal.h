@@ -60,6 +60,14 @@ typedef enum ClientState {
 
 typedef struct ClientRequest ClientRequest;
 
+/* What a request says, but for its number: as mcp_client_request_with has it. */
+typedef struct ClientText {
+    Span method;
+    Span params;    /* a JSON object, or empty */
+    Span arguments; /* a JSON value for params, or empty */
+    Span meta;      /* members for `_meta`, or empty */
+} ClientText;
+
 struct ClientRequest {
     McpRequestId id;     /* the owner's name for it */
     void *context;       /* the owner's, too */
@@ -67,10 +75,11 @@ struct ClientRequest {
     ClientRequest *next; /* among the open ones, oldest first; or among the unused */
     ClientRequest *prev;
     ClientRequest *in_chain; /* same place of the table */
-    Bytes kept;              /* method and params, where they will be written later or again */
-    size_t n_method;
-    size_t n_meta; /* of them: at the end, members for `_meta` */
-    Bytes state;   /* requestState as it came, quotes and escapes included; empty: none */
+    Bytes kept;              /* its ClientText, where it will be written later or again */
+    size_t n_method;         /* the parts of that, in their order; what is left is meta */
+    size_t n_params;
+    size_t n_arguments;
+    Bytes state; /* requestState as it came, quotes and escapes included; empty: none */
     uint32_t n_rounds;
     uint32_t n_asks; /* of it that have no answer yet */
     bool may_ask;    /* a modern server may answer it with questions */
@@ -159,7 +168,7 @@ int client_request_open(McpClient *client, ClientRequest **ret);
 void client_request_close(McpClient *client, ClientRequest *request);
 /* Ends it with an error of our own, which the owner gets; takes its questions back. */
 void client_request_end(McpClient *client, ClientRequest *request, int code, Span text);
-int client_request_keep(ClientRequest *request, Span method, Span params, Span meta);
+int client_request_keep(ClientRequest *request, const ClientText *text);
 void client_request_set_wire(McpClient *client, ClientRequest *request, uint64_t wire_id);
 ClientRequest *client_request_by_wire(const McpClient *client, uint64_t wire_id);
 ClientRequest *client_request_by_id(const McpClient *client, McpRequestId id);
@@ -175,8 +184,7 @@ ClientAsk *client_ask_find(McpClient *client, uint64_t number);
 /* client.c */
 
 /* Writes it and starts its clock. 0, negative errno. */
-int client_request_send(McpClient *client, ClientRequest *request, Span method, Span params,
-                        Span meta);
+int client_request_send(McpClient *client, ClientRequest *request, const ClientText *text);
 /* As it was kept by client_request_keep. */
 int client_request_send_kept(McpClient *client, ClientRequest *request);
 
@@ -230,9 +238,8 @@ int client_ask_modern(McpClient *client, ClientRequest *request, JsonValue resul
 int client_write_make_meta(McpClient *client);
 int client_write_probe(McpClient *client, uint64_t id);
 int client_write_initialize(McpClient *client, uint64_t id);
-/* request: whose state and answers go with it; may be NULL. meta: members for `_meta`. token: 0
- * for none. */
-int client_write_request(McpClient *client, uint64_t id, Span method, Span params, Span meta,
+/* request: whose state and answers go with it; may be NULL. token: 0 for none. */
+int client_write_request(McpClient *client, uint64_t id, const ClientText *text,
                          const ClientRequest *request, uint64_t token);
 int client_write_notification(McpClient *client, Span method, Span params);
 int client_write_cancelled(McpClient *client, uint64_t id, Span reason);

@@ -36,7 +36,8 @@ static int retry_ask_list(McpClient *client, Span params)
         client->n_refresh_pages = 0;
     }
     client_request_set_wire(client, request, 0);
-    r = client_request_send(client, request, SPAN("tools/list"), params, SPAN_NULL);
+    r = client_request_send(client, request,
+                            &(ClientText){.method = SPAN("tools/list"), .params = params});
     if (r != 0) {
         client_request_close(client, request);
     }

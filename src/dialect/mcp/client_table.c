@@ -174,18 +174,16 @@ void client_request_end(McpClient *client, ClientRequest *request, int code, Spa
     client_request_close(client, request);
 }
 
-int client_request_keep(ClientRequest *request, Span method, Span params, Span meta)
+int client_request_keep(ClientRequest *request, const ClientText *text)
 {
-    int r = bytes_append_span(&request->kept, method);
+    int r = bytes_append_span(&request->kept, text->method);
 
-    if (r == 0) {
-        r = bytes_append_span(&request->kept, params);
-    }
-    if (r == 0) {
-        r = bytes_append_span(&request->kept, meta);
-    }
-    request->n_method = method.n;
-    request->n_meta = meta.n;
+    r = r != 0 ? r : bytes_append_span(&request->kept, text->params);
+    r = r != 0 ? r : bytes_append_span(&request->kept, text->arguments);
+    r = r != 0 ? r : bytes_append_span(&request->kept, text->meta);
+    request->n_method = text->method.n;
+    request->n_params = text->params.n;
+    request->n_arguments = text->arguments.n;
     return err_fold(r);
 }
 

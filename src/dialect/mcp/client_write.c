@@ -12,7 +12,8 @@
 #define META_CLIENT       SPAN("io.modelcontextprotocol/clientInfo")
 #define META_LOG_LEVEL    SPAN("io.modelcontextprotocol/logLevel")
 
-static int write_begin(McpClient *client, JsonWriter *w)
+/* *ret_start: where in w->out the message begins; others may stand before it. */
+static int write_begin_at(McpClient *client, JsonWriter *w, size_t *ret_start)
 {
     const McpSink *sink = client->config.sink;
     Bytes *out = NULL;
@@ -21,6 +22,7 @@ static int write_begin(McpClient *client, JsonWriter *w)
     if (r != 0) {
         return err_raise(r < 0 ? r : -ENOBUFS);
     }
+    *ret_start = out->n;
     json_writer_init(w, out, JSON_STYLE_COMPACT);
     json_write_object(w);
     json_write_key(w, SPAN("jsonrpc"));
@@ -28,7 +30,14 @@ static int write_begin(McpClient *client, JsonWriter *w)
     return 0;
 }
 
-static int write_end(McpClient *client, JsonWriter *w)
+static int write_begin(McpClient *client, JsonWriter *w)
+{
+    size_t start;
+
+    return write_begin_at(client, w, &start);
+}
+
+static int write_end_lent(McpClient *client, JsonWriter *w, BytesLent lent)
 {
     const McpSink *sink = client->config.sink;
     int r;
@@ -37,10 +46,17 @@ static int write_end(McpClient *client, JsonWriter *w)
     r = json_writer_finish(w);
     if (r != 0) {
         sink->abort(sink->context);
+    } else if (lent.span.p != NULL) {
+        r = sink->commit_lent(sink->context, lent);
     } else {
         r = sink->commit(sink->context);
     }
     return err_raise(r <= 0 ? r : -ENOBUFS);
+}
+
+static int write_end(McpClient *client, JsonWriter *w)
+{
+    return write_end_lent(client, w, BYTES_LENT_NULL);
 }
 
 static void write_member(JsonWriter *w, Span key, Span text)
@@ -193,17 +209,37 @@ static void write_own_meta(const McpClient *client, JsonWriter *w, const ClientR
     }
 }
 
-static void write_params(const McpClient *client, JsonWriter *w, Span params, Span meta,
-                         const ClientRequest *request, uint64_t token)
+/* lent->at comes as the beginning of the message, and is where they belong if they are lent. */
+static void write_arguments(const McpClient *client, JsonWriter *w, Span arguments, BytesLent *lent)
+{
+    if (arguments.n == 0) {
+        return;
+    }
+    json_write_key(w, SPAN("arguments"));
+    if (arguments.n > BYTES_LEND_MIN && client->config.sink->commit_lent != NULL) {
+        /* Their last byte is not: the writer tells by it that a value has ended there. */
+        Span most = span_make(arguments.p, arguments.n - 1);
+
+        json_write_raw(w, span_make(arguments.p + most.n, 1));
+        *lent = (BytesLent){.at = w->out->n - 1 - lent->at, .span = most};
+    } else {
+        json_write_raw(w, arguments);
+    }
+}
+
+static void write_params(const McpClient *client, JsonWriter *w, const ClientText *text,
+                         const ClientRequest *request, uint64_t token, BytesLent *lent)
 {
     bool is_modern = client_is_modern(client);
+    Span meta = text->meta;
 
-    if (params.n == 0 && token == 0 && meta.n == 0 && !is_modern) {
+    if (text->params.n == 0 && text->arguments.n == 0 && token == 0 && meta.n == 0 && !is_modern) {
         return;
     }
     json_write_key(w, SPAN("params"));
     json_write_object(w);
-    write_members(w, params);
+    write_members(w, text->params);
+    write_arguments(client, w, text->arguments, lent);
     if (request != NULL) {
         write_answers(client, w, request);
     }
@@ -225,11 +261,12 @@ static void write_params(const McpClient *client, JsonWriter *w, Span params, Sp
     json_write_end_object(w);
 }
 
-int client_write_request(McpClient *client, uint64_t id, Span method, Span params, Span meta,
+int client_write_request(McpClient *client, uint64_t id, const ClientText *text,
                          const ClientRequest *request, uint64_t token)
 {
+    BytesLent lent = BYTES_LENT_NULL;
     JsonWriter w;
-    int r = write_begin(client, &w);
+    int r = write_begin_at(client, &w, &lent.at);
 
     if (r != 0) {
         return r;
@@ -237,14 +274,15 @@ int client_write_request(McpClient *client, uint64_t id, Span method, Span param
     json_write_key(&w, SPAN("id"));
     json_write_uint(&w, id);
     json_write_key(&w, SPAN("method"));
-    json_write_string(&w, method);
-    write_params(client, &w, params, meta, request, token);
-    return write_end(client, &w);
+    json_write_string(&w, text->method);
+    write_params(client, &w, text, request, token, &lent);
+    return write_end_lent(client, &w, lent);
 }
 
 int client_write_probe(McpClient *client, uint64_t id)
 {
-    return client_write_request(client, id, SPAN("server/discover"), SPAN_NULL, SPAN_NULL, NULL, 0);
+    return client_write_request(client, id, &(ClientText){.method = SPAN("server/discover")}, NULL,
+                                0);
 }
 
 int client_write_initialize(McpClient *client, uint64_t id)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/limits.h"
 #include "support/alloc_testing.h"
 #include "support/oom_sweep.h"
@@ -719,6 +720,44 @@ static void the_index_gives_back_what_it_did_not_use(void **state)
     arena_deinit(&arena);
 }
 
+/* Line ends at every place where white space may be, in values of few bytes and of many. */
+static void line_ends_are_found_between_all_tokens(void **state)
+{
+    static const char *const parts[] = {"",  "{", "\"k\\n\"", ":", "[", "1",     ",", "\"",   "\"",
+                                        ",", "{", "}",        "]", ",", "\"e\"", ":", "null", "}"};
+    enum {
+        IN_STRING = 8,
+        N_PARTS = sizeof(parts) / sizeof(parts[0])
+    };
+    static const size_t sizes[] = {0, 100, 5000, 100000};
+
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(sizes) * N_PARTS * 3; i++) {
+        size_t size = sizes[i % TW_ARRAY_SIZE(sizes)];
+        size_t at = i / TW_ARRAY_SIZE(sizes) % N_PARTS;
+        const char *blank = (const char *[]){" \t", "\n", "\r"}[i / TW_ARRAY_SIZE(sizes) / N_PARTS];
+        bool is_outside = at == 0 || at + 1 == N_PARTS; /* no part of the value */
+        Bytes text;
+        Parsed parsed;
+
+        bytes_init(&text, ENOUGH);
+        for (size_t j = 0; j < N_PARTS; j++) {
+            assert_int_equal(bytes_append_span(&text, span_from_str(parts[j])), 0);
+            for (size_t k = 0; j + 1 == IN_STRING && k < size; k++) {
+                assert_int_equal(bytes_append_byte(&text, 'x'), 0);
+            }
+            if (j == at && j + 1 != IN_STRING) {
+                assert_int_equal(bytes_append_span(&text, span_from_str(blank)), 0);
+            }
+        }
+        parsed_init(&parsed, bytes_span(&text), NULL);
+        assert_int_equal(json_is_one_line(parsed.root),
+                         blank[0] == ' ' || is_outside || at + 1 == IN_STRING);
+        parsed_free(&parsed);
+        bytes_deinit(&text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -746,6 +785,7 @@ int main(void)
         cmocka_unit_test(parsing_survives_every_failed_allocation),
         cmocka_unit_test(steady_traffic_allocates_nothing),
         cmocka_unit_test(the_index_gives_back_what_it_did_not_use),
+        cmocka_unit_test(line_ends_are_found_between_all_tokens),
     };
 
     return cmocka_run_group_tests_name("json.json", tests, NULL, NULL);

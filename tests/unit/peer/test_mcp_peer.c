@@ -36,6 +36,7 @@ typedef struct Run {
     char error[512]; /* of the last MCP_CLIENT_ERROR */
     McpRevision revision;
     int n_results;
+    Span arguments; /* that a server must have got; it gives the whole call back */
 } Run;
 
 static void on_event(void *context, McpPeer *peer, const McpClientEvent *event)
@@ -45,6 +46,13 @@ static void on_event(void *context, McpPeer *peer, const McpClientEvent *event)
     assert_true(run->peer == NULL || run->peer == peer);
     run->revision = event->revision;
     run->n_results += event->kind == MCP_CLIENT_RESULT;
+    if (event->kind == MCP_CLIENT_RESULT && run->arguments.n > 0) {
+        JsonValue at = event->value;
+
+        assert_true(json_get(at, SPAN("call"), &at) && json_get(at, SPAN("params"), &at) &&
+                    json_get(at, SPAN("arguments"), &at));
+        assert_true(span_equals(json_span(at), run->arguments));
+    }
     if (event->text.n > 0) {
         (void)snprintf(run->text, sizeof(run->text), "%.*s", (int)event->text.n, event->text.p);
     }
@@ -123,6 +131,36 @@ static void modern_child_answers_and_ends_when_its_input_does(void **state)
     assert_int_equal(run.revision, MCP_2026_07_28);
     assert_true(mcp_client_is_ready(mcp_peer_client(run.peer)));
     run_close(&run, 60000);
+}
+
+/* More than the wire holds: a part is written at once from where it lies, and the rest later, when
+ * that is another's already. */
+static void large_arguments_arrive_whole(void **state)
+{
+    static char lent[700000];
+    static char kept[sizeof(lent)];
+    McpRequestOptions options = {.arguments = {lent, sizeof(lent)}};
+    McpRequestId id = 0;
+    Run run;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(lent); i++) {
+        lent[i] = (char)('a' + (int)(i * i / 64 % 26));
+    }
+    lent[0] = lent[sizeof(lent) - 1] = '"';
+    memcpy(kept, lent, sizeof(lent));
+    run_init(&run, "read probe; " SAY(DISCOVERED) "sed -u 's/.*/{\"jsonrpc\":\"2.0\",\"id\":2,"
+                                                  "\"result\":{\"call\":&}}/'");
+    run.arguments = span_make(kept, sizeof(kept));
+    run_start(&run);
+    run_until(&run, MCP_CLIENT_READY);
+    assert_int_equal(mcp_peer_request_with(run.peer, SPAN("tools/call"), SPAN("{\"name\":\"x\"}"),
+                                           &options, &id),
+                     0);
+    memset(lent, '?', sizeof(lent));
+    run_until(&run, MCP_CLIENT_RESULT);
+    assert_int_equal(run.n_results, 1);
+    run_close(&run, 1000);
 }
 
 static void child_that_dies_on_the_probe_is_restarted(void **state)
@@ -492,6 +530,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(modern_child_answers_and_ends_when_its_input_does),
+        cmocka_unit_test(large_arguments_arrive_whole),
         cmocka_unit_test(child_that_dies_on_the_probe_is_restarted),
         cmocka_unit_test(child_that_cannot_be_started_is_explained),
         cmocka_unit_test(reason_of_the_end_has_status_and_last_words),

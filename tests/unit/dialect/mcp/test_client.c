@@ -58,6 +58,85 @@ static void legacy_request_carries_nothing_modern(void **state)
     wire_deinit(&wire);
 }
 
+/* As wire_commit, with what was lent in its place. */
+static int wire_commit_lent(void *context, BytesLent lent)
+{
+    Wire *wire = context;
+    Span message = bytes_span(&wire->message);
+
+    assert_true(lent.span.n >= BYTES_LEND_MIN && lent.at > 0 && lent.at < message.n);
+    assert_int_equal(bytes_append(&wire->sent, message.p, lent.at), 0);
+    assert_int_equal(bytes_append_span(&wire->sent, lent.span), 0);
+    assert_int_equal(bytes_append(&wire->sent, message.p + lent.at, message.n - lent.at), 0);
+    return bytes_append_byte(&wire->sent, '\n');
+}
+
+/* `"xx…x"` */
+static Span long_arguments(char *memory, size_t n)
+{
+    memset(memory, 'x', n);
+    memory[0] = memory[n - 1] = '"';
+    return span_make(memory, n);
+}
+
+static void asks_with_arguments(Wire *wire, const char *params, Span arguments, Span meta)
+{
+    McpRequestOptions options = {.arguments = arguments, .meta = meta};
+    McpRequestId id = 0;
+
+    assert_int_equal(mcp_client_request_with(wire->client, SPAN("tools/call"),
+                                             span_from_str(params), &options, wire->now_ms, &id),
+                     0);
+}
+
+static void arguments_are_a_member_of_params(void **state)
+{
+    Wire wire;
+
+    (void)state;
+    wire_init(&wire, MCP_CLIENT_LEGACY);
+    wire.sink.commit_lent = wire_commit_lent;
+    wire_ready_legacy(&wire, WELCOME(1, "2025-11-25"));
+    asks_with_arguments(&wire, "{\"name\":\"x\"}", SPAN("{\"a\":1}"), SPAN("\"m\":1"));
+    asks_with_arguments(&wire, "", SPAN("[]"), SPAN_NULL);
+    sent(&wire, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":"
+                "\"x\",\"arguments\":{\"a\":1},\"_meta\":{\"m\":1}}}\n"
+                "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{"
+                "\"arguments\":[]}}\n");
+    wire_deinit(&wire);
+}
+
+/* The message is the same whether its sink takes what is lent, and whether it waits before. */
+static void large_arguments_are_lent_where_the_sink_takes_them(void **state)
+{
+    static char memory[BYTES_LEND_MIN + 1];
+    static char want[2 * sizeof(memory)];
+
+    (void)state;
+    for (size_t i = 0; i < 8; i++) {
+        Span arguments = long_arguments(memory, BYTES_LEND_MIN - 1 + (i & 1) * 2);
+        bool waits = (i & 2) != 0;
+        Wire wire;
+
+        wire_init(&wire, MCP_CLIENT_MODERN);
+        wire.sink.commit_lent = (i & 4) != 0 ? wire_commit_lent : NULL;
+        wire_start(&wire);
+        if (waits) {
+            asks_with_arguments(&wire, "{\"name\":\"x\"}", arguments, SPAN_NULL);
+        }
+        says(&wire, DISCOVERED(1));
+        if (!waits) {
+            asks_with_arguments(&wire, "{\"name\":\"x\"}", arguments, SPAN_NULL);
+        }
+        (void)snprintf(want, sizeof(want),
+                       PROBE(1) "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\","
+                                "\"params\":{\"name\":\"x\",\"arguments\":%.*s," META "}}\n",
+                       (int)arguments.n, arguments.p);
+        sent(&wire, want);
+        wire_deinit(&wire);
+    }
+}
+
 static void progress_is_told_and_starts_the_clock_anew(void **state)
 {
     McpRequestId id = 0;
@@ -731,6 +810,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_wait_for_the_session_and_keep_their_order),
         cmocka_unit_test(legacy_request_carries_nothing_modern),
+        cmocka_unit_test(arguments_are_a_member_of_params),
+        cmocka_unit_test(large_arguments_are_lent_where_the_sink_takes_them),
         cmocka_unit_test(progress_is_told_and_starts_the_clock_anew),
         cmocka_unit_test(progress_does_not_move_the_hard_maximum),
         cmocka_unit_test(progress_of_nobody_is_skipped),
