@@ -245,6 +245,20 @@ static void list_abandon(Upstream *server, RouterKind kind, Span why)
     list_settle(server);
 }
 
+/* The answer is lost. Mostly the whole session ends, and says so in a moment; where it goes on, the
+ * list is read again after a while. */
+static void list_lose(Upstream *server, RouterKind kind)
+{
+    UpstreamList *list = &server->lists[kind];
+
+    list_forget_next(list);
+    map_init(&list->cursors, server->owner->seed, LIST_MAX_PAGES);
+    list->is_old = false;
+    list->fresh_until_ms = io_loop_now_ms(server->owner->config.loop) + LIST_MIN_TTL_MS;
+    upstream_set_timer(server);
+    list_settle(server);
+}
+
 static void list_ask(Upstream *server, RouterKind kind, Span cursor, bool has_cursor)
 {
     UpstreamList *list = &server->lists[kind];
@@ -367,8 +381,10 @@ bool upstream_list_take(Upstream *server, const McpClientEvent *event)
             list_forget_next(list);
             map_init(&list->cursors, server->owner->seed, LIST_MAX_PAGES);
             list_complete(server, kind);
-        } else if (event->kind == MCP_CLIENT_ERROR &&
-                   !(event->is_ours && event->code == MCP_CLIENT_CODE_ENDED)) {
+        } else if (event->kind == MCP_CLIENT_ERROR && event->is_ours &&
+                   event->code == MCP_CLIENT_CODE_ENDED) {
+            list_lose(server, kind);
+        } else if (event->kind == MCP_CLIENT_ERROR) {
             list_abandon(server, kind, event->text);
         }
         return true;
