@@ -198,6 +198,7 @@ void http_exchange_set_state(McpHttpClient *http, McpHttpExchange *exchange,
                              HttpExchangeState state);
 /* It has something to say. */
 void http_exchange_queue(McpHttpClient *http, McpHttpExchange *exchange);
+void http_exchange_unqueue(McpHttpClient *http, McpHttpExchange *exchange);
 /* Its answer is read no further. */
 void http_exchange_cut(McpHttpExchange *exchange, McpHttpEnd end);
 /* Makes it ready for another answer. */
