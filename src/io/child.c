@@ -43,6 +43,7 @@ typedef struct Child {
     int theirs[3]; /* until it is started */
     Span input;    /* still to be written */
     pid_t pid;
+    IoGuardEntry *guarded;
     bool has_ended; /* may be reaped */
 } Child;
 
@@ -142,7 +143,7 @@ static int child_start(Child *child, Diag *reterr_diag)
     if (r != 0) {
         return err_pass(r);
     }
-    r = io_process_start(&spec, child->theirs, &child->pid);
+    r = io_process_start(&spec, child->theirs, &child->pid, &child->guarded);
     for (int i = 0; i < 3; i++) {
         child_close(&child->theirs[i]);
     }
@@ -315,6 +316,8 @@ static IoProcessExit child_reap(Child *child)
     int status = 0;
     pid_t pid;
 
+    /* Before its number can be a stranger's. What is left of its group is to stay. */
+    child->guarded = io_guard_release(child->guarded);
     do {
         pid = waitpid(child->pid, &status, 0);
     } while (pid < 0 && errno == EINTR);

@@ -28,6 +28,7 @@ struct IoProcess {
     IoProcess *next_child; /* among those whose exit was not told yet */
     IoProcess *prev_child;
     IoProcessExit how;
+    IoGuardEntry *guarded; /* its group, if it dies with us */
     pid_t pid;
     bool is_child;   /* in that list */
     bool is_awaited; /* keeps the loop running */
@@ -108,6 +109,35 @@ static void process_unlink_child(IoProcess *process)
     }
 }
 
+/* True if somebody of the group was there to get it.
+ *
+ * While the child is not reaped its number is its own. Afterwards the group may have others in it,
+ * or be gone and its number given to a stranger; the two can be told apart. As long as a group has
+ * a member the system gives its number to no new process, so what is left of ours has no leader: no
+ * process has the group's number as its pid. Somebody who got the number anew has it as his pid, is
+ * found by it, and left alone. The number cannot change hands between the two calls: numbers are
+ * given out in turn, so a free one comes up again only after all the others. */
+static bool process_signal_group(const IoProcess *process, int signum)
+{
+    if (!process->is_running && (kill(process->pid, 0) == 0 || errno != ESRCH)) {
+        return false;
+    }
+    return kill(-process->pid, signum) == 0;
+}
+
+/* Of a child that was reaped just now: its number is free if its group has nobody else. */
+static void process_guard_rest(IoProcess *process)
+{
+    if (process->guarded == NULL) {
+        return;
+    }
+    if (process_signal_group(process, 0)) {
+        io_guard_set_leaderless(process->guarded);
+    } else {
+        process->guarded = io_guard_release(process->guarded);
+    }
+}
+
 /* Reaps it if it has ended. */
 static void process_reap(IoProcess *process)
 {
@@ -121,6 +151,7 @@ static void process_reap(IoProcess *process)
         return;
     }
     process->is_running = false;
+    process_guard_rest(process);
     if (pid < 0) {
         /* Somebody else in this program has reaped it: how it ended is not known. */
         process->how = (IoProcessExit){.status = -1};
@@ -139,6 +170,7 @@ static void process_on_closed(uv_handle_t *handle)
 static void process_close(IoProcess *process)
 {
     process_unlink_child(process);
+    process->guarded = io_guard_release(process->guarded);
     if (process->is_orphan) {
         if (process->prev != NULL) {
             process->prev->next = process->next;
@@ -151,22 +183,6 @@ static void process_close(IoProcess *process)
         process->is_orphan = false;
     }
     uv_close((uv_handle_t *)&process->killer, process_on_closed);
-}
-
-/* True if somebody of the group was there to get it.
- *
- * While the child is not reaped its number is its own. Afterwards the group may have others in it,
- * or be gone and its number given to a stranger; the two can be told apart. As long as a group has
- * a member the system gives its number to no new process, so what is left of ours has no leader: no
- * process has the group's number as its pid. Somebody who got the number anew has it as his pid, is
- * found by it, and left alone. The number cannot change hands between the two calls: numbers are
- * given out in turn, so a free one comes up again only after all the others. */
-static bool process_signal_group(const IoProcess *process, int signum)
-{
-    if (!process->is_running && (kill(process->pid, 0) == 0 || errno != ESRCH)) {
-        return false;
-    }
-    return kill(-process->pid, signum) == 0;
 }
 
 static void process_make_orphan(IoProcess *process)
@@ -401,7 +417,7 @@ int io_process_spawn(IoProcess **ret, IoLoop *loop, const IoProcessSpec *spec,
     }
     r = process_link_child(process);
     if (r == 0) {
-        r = io_process_start(spec, wires.theirs, &process->pid);
+        r = io_process_start(spec, wires.theirs, &process->pid, &process->guarded);
     }
     process_close_wires(wires.theirs);
     if (r != 0) {

@@ -4,10 +4,11 @@
  * that was started is never forgotten: freeing an IoProcess that still runs kills its group, and
  * the loop reaps it. Thread: loop.
  *
- * We may be killed ourselves, and then end nothing. On Linux a child can be made to die with us
- * (dies_with_thread). What remains: the system kills the child alone, not its group, so processes
- * that it has started stay; a program that is setuid, setgid or has capabilities of its own is
- * spared; and elsewhere than on Linux there is no such thing.
+ * We may be killed ourselves, and then end nothing. A child can be made to die with us
+ * (dies_with_thread): on Linux the system kills it at once; what it has started in its group, a
+ * program that is setuid, setgid or has capabilities of its own, and elsewhere than on Linux the
+ * child itself, are ended by a guard (io/guard.h), by TERM and KILL, as far as it may. What is left
+ * is in groups of its own.
  *
  * On Windows the group is a job: nothing leaves it, and it dies with us in any case. There
  * Ctrl-Break stands for TERM, which reaches only what shares our console; what cannot be told to
@@ -46,7 +47,8 @@ typedef struct IoProcessSpec {
      * cannot take the end of our pipe for the end of its input. Then *ret_stdin_fd is -1; where it
      * is not, and where p is NULL, the caller writes. */
     Span input;
-    /* KILL when the thread that started it ends, in whatever way: for the thread of a loop that is
+    /* KILL when the thread that started it ends, in whatever way, and the end of its group when the
+     * process does: for the thread of a loop that is
      * there as long as the process is. A thread that may end before its children must not ask for
      * it: the system looks at the thread, not at the process. */
     bool dies_with_thread;

@@ -15,6 +15,13 @@
 /* What a shell says of a command that it cannot run; nobody sees it, the errno is read first. */
 #define START_EXIT_STATUS 127
 
+/* What a child is given besides its spec. */
+typedef struct ChildPlace {
+    const int *theirs; /* three */
+    pid_t parent;
+    IoGuardEntry *entry;
+} ChildPlace;
+
 /* ---- In the child, until exec: only what may be called in a signal handler, since another thread
  * may have held any lock in the moment of the fork. (execvp is not on POSIX's list; glibc's and
  * musl's search PATH on the stack, and libuv calls it here as well.) ---- */
@@ -85,19 +92,24 @@ static char **child_strings(const char *const *strings)
 }
 
 /* Returns only if it fails: a negative errno. */
-static int child_exec(const IoProcessSpec *spec, const int theirs[3], pid_t parent, int *report_fd)
+static int child_exec(const IoProcessSpec *spec, const ChildPlace *place, int *report_fd)
 {
     int r;
 
     child_reset_signals();
     io_allow_given_descriptors();
     (void)setsid(); /* cannot fail: a new process leads no group */
-    r = child_take_descriptors(theirs, report_fd);
+    r = child_take_descriptors(place->theirs, report_fd);
     if (r == 0 && spec->folder != NULL && chdir(spec->folder) != 0) {
         r = -errno;
     }
     if (r == 0 && spec->dies_with_thread) {
-        r = child_die_with(parent);
+        r = child_die_with(place->parent);
+    }
+    if (r == 0) {
+        /* By the child, so that it is never there without its entry; and not before it is sure to
+         * be killed with us, since a guard that is at work already does not look for new ones. */
+        io_guard_set_group(place->entry, getpid());
     }
     if (r == 0 && spec->confine != NULL) {
         r = io_confine_enter(spec->confine);
@@ -116,9 +128,9 @@ static int child_exec(const IoProcessSpec *spec, const int theirs[3], pid_t pare
 
 /* With every signal blocked: a handler that ran in the child would write into pipes that are ours.
  * 0 and *ret_pid, or a negative errno. */
-static int start_fork(const IoProcessSpec *spec, const int theirs[3], int report_fd, pid_t *ret_pid)
+static int start_fork(const IoProcessSpec *spec, const ChildPlace *place, int report_fd,
+                      pid_t *ret_pid)
 {
-    pid_t parent = getpid();
     sigset_t all;
     sigset_t before;
     int r = 0;
@@ -127,7 +139,7 @@ static int start_fork(const IoProcessSpec *spec, const int theirs[3], int report
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     *ret_pid = fork();
     if (*ret_pid == 0) {
-        r = child_exec(spec, theirs, parent, &report_fd);
+        r = child_exec(spec, place, &report_fd);
         (void)!write(report_fd, &r, sizeof(r));
         _exit(START_EXIT_STATUS);
     }
@@ -150,7 +162,8 @@ static int start_read_report(int fd)
     return n == (ssize_t)sizeof(report) ? report : 0;
 }
 
-int io_process_start(const IoProcessSpec *spec, const int theirs[3], pid_t *ret_pid)
+/* Until the program runs. 0, or a negative errno: nothing is left to reap. */
+static int start_program(const IoProcessSpec *spec, const ChildPlace *place, pid_t *ret_pid)
 {
     int report[2];
     pid_t pid;
@@ -159,7 +172,7 @@ int io_process_start(const IoProcessSpec *spec, const int theirs[3], pid_t *ret_
     if (pipe2(report, O_CLOEXEC) != 0) {
         return err_raise(-errno);
     }
-    r = start_fork(spec, theirs, report[1], &pid);
+    r = start_fork(spec, place, report[1], &pid);
     (void)close(report[1]);
     if (r != 0) {
         (void)close(report[0]);
@@ -173,5 +186,21 @@ int io_process_start(const IoProcessSpec *spec, const int theirs[3], pid_t *ret_
         return err_raise(r);
     }
     *ret_pid = pid;
+    return 0;
+}
+
+int io_process_start(const IoProcessSpec *spec, const int theirs[3], pid_t *ret_pid,
+                     IoGuardEntry **ret_entry)
+{
+    ChildPlace place = {.theirs = theirs,
+                        .parent = getpid(),
+                        .entry = spec->dies_with_thread ? io_guard_take() : NULL};
+    int r = start_program(spec, &place, ret_pid);
+
+    if (r != 0) {
+        (void)io_guard_release(place.entry);
+        return err_pass(r);
+    }
+    *ret_entry = place.entry;
     return 0;
 }

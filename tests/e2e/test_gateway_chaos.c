@@ -74,7 +74,7 @@ static uint64_t number_from(const char *name, uint64_t otherwise)
 
 /* ---- the hub ---- */
 
-static void write_server(FILE *f, const State *s, char kind, size_t i, bool may_cling)
+static void write_server(FILE *f, const State *s, char kind, size_t i)
 {
     bool is_chaotic = kind == 'c';
 
@@ -82,11 +82,11 @@ static void write_server(FILE *f, const State *s, char kind, size_t i, bool may_
                   kind == 'h' && i == 0 ? "" : ",", kind, i, child, s->tag, kind, i,
                   i % 2 == 1 ? ",\"modern\"" : "", is_chaotic && i % 4 < 2 ? ",\"stubborn\"" : "",
                   is_chaotic && i % 5 == 2 ? ",\"helper\"" : "",
-                  is_chaotic && i % 5 == 3 && may_cling ? ",\"clinging\"" : "",
+                  is_chaotic && i % 5 == 3 ? ",\"clinging\"" : "",
                   is_chaotic ? ",\"call_timeout_ms\":\"500ms\"" : "");
 }
 
-static void write_config(State *s, bool may_cling)
+static void write_config(State *s)
 {
     FILE *f;
     int fd;
@@ -99,21 +99,21 @@ static void write_config(State *s, bool may_cling)
     assert_non_null(f);
     (void)fprintf(f, "{\"mcpServers\":{");
     for (size_t i = 0; i < N_HEALTHY; i++) {
-        write_server(f, s, 'h', i, may_cling);
+        write_server(f, s, 'h', i);
     }
     for (size_t i = 0; i < N_CHAOTIC; i++) {
-        write_server(f, s, 'c', i, may_cling);
+        write_server(f, s, 'c', i);
     }
     (void)fprintf(f, "}}\n");
     assert_int_equal(fclose(f), 0);
 }
 
-static void start_hub(State *s, bool may_cling)
+static void start_hub(State *s)
 {
     const char *more[] = {"--config", NULL,          "--rate", "off", "--max-in-flight",
                           "4096",     "--log-level", "error",  NULL};
 
-    write_config(s, may_cling);
+    write_config(s);
     more[1] = s->config;
     http_process_start_with(&s->hub, program, live_bytes, more);
 }
@@ -291,7 +291,7 @@ static void chaos_disturbs_nobody(void **state)
     size_t n_timed;
 
     calm_ms = calm_ms < CALM_MIN_MS ? CALM_MIN_MS : calm_ms > CALM_MAX_MS ? CALM_MAX_MS : calm_ms;
-    start_hub(s, true);
+    start_hub(s);
     start_clients(s, N_HTTP, N_SOCKET);
     assert_true(wait_until(s, all_answer));
     gateway_clients_run(s->clients, calm_ms, false, NULL, 0, NULL);
@@ -315,13 +315,11 @@ static void chaos_disturbs_nobody(void **state)
     assert_true(wait_until(s, family_has_gone));
 }
 
-/* The clinging ones are left out: nobody can end what a child of a child of ours has begun once we
- * are dead; what ends with its input does. */
 static void a_killed_hub_leaves_no_child(void **state)
 {
     State *s = *state;
 
-    start_hub(s, false);
+    start_hub(s);
     start_clients(s, 2, 1);
     assert_true(wait_until(s, all_answer));
     assert_true(wait_until(s, family_is_whole));
