@@ -1,7 +1,8 @@
 /* peer/mcp_peer_impl.h: what the files of mcp_peer share.
  *
  *     mcp_peer.c        the session, its events, its clock; the owner's side
- *     mcp_peer_lines.c  a child process or a Unix socket: messages as lines
+ *     mcp_peer_lines.c  a child process or a Unix socket: messages as lines; mcp_peer_lines_end.c
+ *                       how such a server ends
  *     mcp_peer_http.c   a server over HTTP: messages as requests
  *     mcp_peer_fetch.c  one of these requests, and authorization
  *

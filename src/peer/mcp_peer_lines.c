@@ -1,9 +1,6 @@
-/* The wire to a server that is a child process or a Unix socket: messages as lines.
- *
- * A server has ended when its output and its stderr have ended and it was reaped; where only one of
- * them comes, the others are waited for a moment, so that the reason can be told.
- */
-#include "peer/mcp_peer_impl.h"
+/* The wire to a server that is a child process or a Unix socket: its beginning, and messages as
+ * lines. Its end is in mcp_peer_lines_end.c. */
+#include "peer/mcp_peer_lines.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -23,49 +20,24 @@
 #include "io/unix_socket.h"
 #include "peer/mcp_peer_stderr.h"
 
-/* What a child that got TERM has to go before KILL: by then it has had the grace of close. */
-#define PEER_TERM_MS 2000
-
-/* How long the exit may lag behind the end of the output, or the other way round: a grandchild may
- * hold the output open for ever. */
-#define PEER_LINGER_MS 500
-
 /* How often a socket is tried, a millisecond apart, whose server has no room for one more at the
  * moment. */
 #define PEER_CONNECT_TRIES 2000
 
-typedef struct Lines {
-    McpPeer *peer;
-    IoStream *stream;
-    IoProcess *process;
-    NdjsonReader reader;
-    NdjsonWriter writer;
-    McpPeerStderr words;
-    bool has_output_ended;
-    bool has_exited;
-    bool is_gone;     /* the session was told that it ended */
-    uint64_t n_stray; /* lines that were not even JSON */
-    uint64_t n_odd;   /* messages that mean nothing to the session */
-    uint64_t n_long;  /* messages longer than allowed */
-    IoProcessExit exit;
-    int64_t linger_end_ms;
-    int64_t term_at_ms; /* closing: when asking is over */
-} Lines;
-
-static int lines_connect(Lines *lines, Diag *reterr_diag);
+static int lines_connect(McpLines *lines, Diag *reterr_diag);
 
 /* ---- the session's sink ---- */
 
 static int lines_sink_begin(void *context, Bytes **ret)
 {
-    Lines *lines = context;
+    McpLines *lines = context;
 
     return ndjson_writer_begin(&lines->writer, ret);
 }
 
 static int lines_sink_commit(void *context)
 {
-    Lines *lines = context;
+    McpLines *lines = context;
 
     return ndjson_writer_commit(&lines->writer);
 }
@@ -73,7 +45,7 @@ static int lines_sink_commit(void *context)
 /* Written now, while the lender waits; what the system does not take is copied after all. */
 static int lines_sink_commit_lent(void *context, BytesLent lent)
 {
-    Lines *lines = context;
+    McpLines *lines = context;
     int r = ndjson_writer_commit_lent(&lines->writer, lent);
 
     if (r != 0) {
@@ -87,7 +59,7 @@ static int lines_sink_commit_lent(void *context, BytesLent lent)
 
 static void lines_sink_abort(void *context)
 {
-    Lines *lines = context;
+    McpLines *lines = context;
 
     ndjson_writer_abort(&lines->writer);
 }
@@ -95,7 +67,7 @@ static void lines_sink_abort(void *context)
 /* ---- events ---- */
 
 /* Lets go of the server, whatever state it is in. */
-static void lines_disconnect(Lines *lines)
+static void lines_disconnect(McpLines *lines)
 {
     lines->stream = io_stream_free(lines->stream);
     mcp_peer_stderr_close(&lines->words);
@@ -107,7 +79,7 @@ static void lines_disconnect(Lines *lines)
 
 static void lines_restart(void *wire)
 {
-    Lines *lines = wire;
+    McpLines *lines = wire;
     Diag diag = DIAG_NULL;
     int r;
 
@@ -127,109 +99,12 @@ static void lines_restart(void *wire)
     }
 }
 
-/* The session says that the server ended; we know how. size: the session's text has at most 512
- * bytes, the last words 1024. */
-static void lines_explain(const void *wire, McpClientEvent *event, char *text, size_t size)
-{
-    const Lines *lines = wire;
-    Span tail = bytes_span(&lines->words.tail);
-    int n;
-
-    if (!lines->is_gone) {
-        return;
-    }
-    n = snprintf(text, size, "%.*s", (int)event->text.n, event->text.p);
-    if (lines->has_exited && lines->exit.signum != 0) {
-        n += snprintf(text + n, size - (size_t)n, " (signal %d)", lines->exit.signum);
-    } else if (lines->has_exited) {
-        n += snprintf(text + n, size - (size_t)n, " (exit status %d)", lines->exit.status);
-    }
-    if (tail.n > 0) {
-        n += snprintf(text + n, size - (size_t)n, "; it said: %.*s", (int)tail.n, tail.p);
-    }
-    event->text = span_make(text, (size_t)n);
-}
-
-static void lines_fail(Lines *lines, int r)
+static void lines_fail(McpLines *lines, int r)
 {
     logsink_write(lines->peer->config.log, LOGSINK_LEVEL_ERROR, "mcp",
                   "the session cannot go on: %s", io_error_text(-r));
     lines->is_gone = true;
     mcp_client_peer_ended(lines->peer->client, io_loop_now_ms(lines->peer->config.loop));
-}
-
-/* ---- the end of the server ---- */
-
-/* Its output has ended, it was reaped, or it was waited for. */
-static bool lines_has_ended(const Lines *lines)
-{
-    bool is_reaped = lines->process == NULL || lines->has_exited;
-    bool is_heard = lines->words.stream == NULL || lines->words.has_ended;
-
-    return (lines->has_output_ended && is_reaped && is_heard) ||
-           io_loop_now_ms(lines->peer->config.loop) >= lines->linger_end_ms;
-}
-
-static void lines_look_at_end(Lines *lines)
-{
-    if (lines->peer->state == PEER_CLOSED || lines->is_gone ||
-        (!lines->has_output_ended && !lines->has_exited)) {
-        return;
-    }
-    if (lines->linger_end_ms == INT64_MAX && lines->peer->state == PEER_OPEN) {
-        lines->linger_end_ms = io_loop_now_ms(lines->peer->config.loop) + PEER_LINGER_MS;
-    }
-    if (lines->peer->state == PEER_OPEN && lines_has_ended(lines)) {
-        lines->linger_end_ms = INT64_MAX;
-        lines->is_gone = true;
-        mcp_client_peer_ended(lines->peer->client, io_loop_now_ms(lines->peer->config.loop));
-        mcp_peer_pump(lines->peer);
-    }
-    mcp_peer_set_timer(lines->peer);
-}
-
-static void lines_stderr_ended(void *context)
-{
-    lines_look_at_end(context);
-}
-
-/* Closing is over as soon as a child was reaped; a socket, when the other side has closed it. */
-static bool lines_may_close(const Lines *lines)
-{
-    return lines->process != NULL ? lines->has_exited : lines->has_output_ended;
-}
-
-static void lines_tick(void *wire, int64_t now_ms)
-{
-    Lines *lines = wire;
-
-    if (lines->peer->state == PEER_OPEN) {
-        lines_look_at_end(lines);
-    }
-    if (lines->peer->state != PEER_CLOSING) {
-        return;
-    }
-    if (lines_may_close(lines) || (lines->process == NULL && now_ms >= lines->term_at_ms)) {
-        mcp_peer_finish_close(lines->peer);
-        return;
-    }
-    if (now_ms >= lines->term_at_ms) {
-        io_process_end(lines->process, PEER_TERM_MS);
-        lines->term_at_ms = INT64_MAX;
-    }
-}
-
-static void lines_on_exit(void *context, IoProcessExit exit)
-{
-    Lines *lines = context;
-
-    lines->has_exited = true;
-    lines->exit = exit;
-    if (lines->peer->state == PEER_CLOSING) {
-        mcp_peer_finish_close(lines->peer);
-        return;
-    }
-    lines_look_at_end(lines);
 }
 
 /* ---- input ---- */
@@ -242,7 +117,7 @@ static bool lines_counts_as_news(uint64_t n)
 }
 
 /* What the session skipped and is not even JSON is somebody's stray print. */
-static void lines_report_skipped(Lines *lines, Span line)
+static void lines_report_skipped(McpLines *lines, Span line)
 {
     bool is_stray = line.n > 0 && line.p[0] != '{' && line.p[0] != '[';
     uint64_t n = is_stray ? ++lines->n_stray : ++lines->n_odd;
@@ -261,7 +136,7 @@ static void lines_report_skipped(Lines *lines, Span line)
 
 /* What the next line begins with, if it may turn out to be too long: next says so and keeps nothing
  * of it. Blank lines do not count, nor does the rest of a line that is being dropped. */
-static Span lines_beginning(const Lines *lines)
+static Span lines_beginning(const McpLines *lines)
 {
     Span unread = inq_unread(&lines->reader.in);
     const char *newline;
@@ -280,7 +155,7 @@ static Span lines_beginning(const Lines *lines)
     return newline == NULL ? unread : span_make(unread.p, (size_t)(newline - unread.p));
 }
 
-static void lines_report_long(Lines *lines)
+static void lines_report_long(McpLines *lines)
 {
     if (lines_counts_as_news(++lines->n_long)) {
         logsink_write(lines->peer->config.log, LOGSINK_LEVEL_WARN, "mcp",
@@ -290,7 +165,7 @@ static void lines_report_long(Lines *lines)
     }
 }
 
-static void lines_take_long(Lines *lines, Span beginning)
+static void lines_take_long(McpLines *lines, Span beginning)
 {
     uint64_t n_skipped = mcp_client_n_skipped(lines->peer->client);
     int r = mcp_client_receive_too_long(lines->peer->client, beginning,
@@ -305,7 +180,7 @@ static void lines_take_long(Lines *lines, Span beginning)
     }
 }
 
-static void lines_take_line(Lines *lines, Span line)
+static void lines_take_line(McpLines *lines, Span line)
 {
     uint64_t n_skipped = mcp_client_n_skipped(lines->peer->client);
     int r = mcp_client_receive(lines->peer->client, line, io_loop_now_ms(lines->peer->config.loop));
@@ -323,7 +198,7 @@ static void lines_take_line(Lines *lines, Span line)
 
 static void lines_on_input(void *context)
 {
-    Lines *lines = context;
+    McpLines *lines = context;
     Span beginning = lines_beginning(lines);
     Span line;
     int r;
@@ -338,16 +213,16 @@ static void lines_on_input(void *context)
     }
 }
 
-static void lines_output_ended(Lines *lines)
+static void lines_output_ended(McpLines *lines)
 {
     lines->has_output_ended = true;
-    if (lines->peer->state == PEER_CLOSING && lines_may_close(lines)) {
+    if (lines->peer->state == PEER_CLOSING && mcp_lines_may_close(lines)) {
         /* Not in here: the owner may free us, and the stream would not expect it. */
         lines->term_at_ms = io_loop_now_ms(lines->peer->config.loop);
         mcp_peer_set_timer(lines->peer);
         return;
     }
-    lines_look_at_end(lines);
+    mcp_lines_look_at_end(lines);
 }
 
 static bool lines_is_cut(Span rest)
@@ -359,7 +234,7 @@ static bool lines_is_cut(Span rest)
 
 static void lines_on_end(void *context)
 {
-    Lines *lines = context;
+    McpLines *lines = context;
     Span rest;
 
     if (lines->peer->state == PEER_OPEN &&
@@ -376,7 +251,7 @@ static void lines_on_end(void *context)
 
 static void lines_on_failed(void *context, int r)
 {
-    Lines *lines = context;
+    McpLines *lines = context;
 
     logsink_write(lines->peer->config.log, LOGSINK_LEVEL_DEBUG, "mcp", "the wire to the server: %s",
                   io_error_text(-r));
@@ -385,28 +260,28 @@ static void lines_on_failed(void *context, int r)
 
 static int lines_reserve(void *context, size_t want, char **ret_p, size_t *ret_n)
 {
-    Lines *lines = context;
+    McpLines *lines = context;
 
     return err_fold(ndjson_reader_reserve(&lines->reader, want, ret_p, ret_n));
 }
 
 static void lines_commit(void *context, size_t n)
 {
-    Lines *lines = context;
+    McpLines *lines = context;
 
     ndjson_reader_commit(&lines->reader, n);
 }
 
 static size_t lines_pull(void *context, Span *slices, size_t max)
 {
-    Lines *lines = context;
+    McpLines *lines = context;
 
     return ndjson_writer_pull(&lines->writer, slices, max);
 }
 
 static void lines_consumed(void *context, size_t n)
 {
-    Lines *lines = context;
+    McpLines *lines = context;
 
     ndjson_writer_consumed(&lines->writer, n);
 }
@@ -423,7 +298,7 @@ static const IoStreamOps lines_stream_ops = {
 
 /* ---- the beginning ---- */
 
-static int lines_open_streams(Lines *lines, int in_fd, int out_fd, int stderr_fd)
+static int lines_open_streams(McpLines *lines, int in_fd, int out_fd, int stderr_fd)
 {
     int r = io_stream_new(&lines->stream, lines->peer->config.loop, in_fd, out_fd,
                           &lines_stream_ops, lines);
@@ -443,7 +318,7 @@ static int lines_open_streams(Lines *lines, int in_fd, int out_fd, int stderr_fd
     return r;
 }
 
-static int lines_spawn(Lines *lines, Diag *reterr_diag)
+static int lines_spawn(McpLines *lines, Diag *reterr_diag)
 {
     IoProcessSpec spec = {.argv = lines->peer->config.argv,
                           .environment = lines->peer->config.environment,
@@ -454,8 +329,8 @@ static int lines_spawn(Lines *lines, Diag *reterr_diag)
     int in_fd = -1;
     int out_fd = -1;
     int stderr_fd = -1;
-    int r = io_process_spawn(&lines->process, lines->peer->config.loop, &spec, lines_on_exit, lines,
-                             &in_fd, &out_fd, &stderr_fd, reterr_diag);
+    int r = io_process_spawn(&lines->process, lines->peer->config.loop, &spec, mcp_lines_on_exit,
+                             lines, &in_fd, &out_fd, &stderr_fd, reterr_diag);
 
     if (r != 0) {
         return r == IO_PROCESS_E_CANNOT_START ? MCP_PEER_E_CANNOT_START : err_pass(r);
@@ -463,7 +338,7 @@ static int lines_spawn(Lines *lines, Diag *reterr_diag)
     return lines_open_streams(lines, out_fd, in_fd, stderr_fd);
 }
 
-static int lines_connect_socket(Lines *lines, Diag *reterr_diag)
+static int lines_connect_socket(McpLines *lines, Diag *reterr_diag)
 {
     const char *path = lines->peer->config.socket_path;
     int n_tries = 0;
@@ -489,7 +364,7 @@ static int lines_connect_socket(Lines *lines, Diag *reterr_diag)
     return lines_open_streams(lines, fd, fd, -1);
 }
 
-static int lines_connect(Lines *lines, Diag *reterr_diag)
+static int lines_connect(McpLines *lines, Diag *reterr_diag)
 {
     size_t max_bytes = lines->peer->config.client.max_message_bytes;
 
@@ -507,7 +382,7 @@ static int lines_connect(Lines *lines, Diag *reterr_diag)
 
 static int lines_open(McpPeer *peer, void **ret, Diag *reterr_diag)
 {
-    Lines *lines = mem_alloc_array(1, sizeof(*lines));
+    McpLines *lines = mem_alloc_array(1, sizeof(*lines));
 
     if (lines == NULL) {
         return err_raise(-ENOMEM);
@@ -515,14 +390,14 @@ static int lines_open(McpPeer *peer, void **ret, Diag *reterr_diag)
     lines->peer = peer;
     lines->term_at_ms = INT64_MAX;
     lines->linger_end_ms = INT64_MAX;
-    mcp_peer_stderr_init(&lines->words, peer->config.log, lines_stderr_ended, lines);
+    mcp_peer_stderr_init(&lines->words, peer->config.log, mcp_lines_stderr_ended, lines);
     *ret = lines;
     return lines_connect(lines, reterr_diag);
 }
 
 static void lines_free(void *wire)
 {
-    Lines *lines = wire;
+    McpLines *lines = wire;
 
     lines_disconnect(lines);
     mcp_peer_stderr_deinit(&lines->words);
@@ -531,7 +406,7 @@ static void lines_free(void *wire)
 
 static void lines_flush(void *wire)
 {
-    Lines *lines = wire;
+    McpLines *lines = wire;
 
     if (lines->stream != NULL) {
         io_stream_flush(lines->stream);
@@ -540,7 +415,7 @@ static void lines_flush(void *wire)
 
 static int64_t lines_deadline(const void *wire)
 {
-    const Lines *lines = wire;
+    const McpLines *lines = wire;
     int64_t at_ms = lines->peer->state == PEER_CLOSING ? lines->term_at_ms : INT64_MAX;
 
     return lines->linger_end_ms < at_ms ? lines->linger_end_ms : at_ms;
@@ -548,12 +423,12 @@ static int64_t lines_deadline(const void *wire)
 
 static void lines_close(void *wire, int64_t grace_ms)
 {
-    Lines *lines = wire;
+    McpLines *lines = wire;
 
     lines->linger_end_ms = INT64_MAX;
     /* At once if there is nothing to wait for; by the timer all the same, never in here. */
     lines->term_at_ms =
-        io_loop_now_ms(lines->peer->config.loop) + (lines_may_close(lines) ? 0 : grace_ms);
+        io_loop_now_ms(lines->peer->config.loop) + (mcp_lines_may_close(lines) ? 0 : grace_ms);
     if (lines->stream != NULL) {
         io_stream_shut_output(lines->stream);
     }
@@ -566,7 +441,7 @@ static void lines_let_go(void *wire)
 
 static Span lines_last_words(const void *wire)
 {
-    const Lines *lines = wire;
+    const McpLines *lines = wire;
 
     return bytes_span(&lines->words.tail);
 }
@@ -580,10 +455,10 @@ const McpPeerWire mcp_peer_lines = {
     .free = lines_free,
     .let_go = lines_let_go,
     .restart = lines_restart,
-    .explain = lines_explain,
+    .explain = mcp_lines_explain,
     .words = lines_last_words,
     .flush = lines_flush,
     .deadline = lines_deadline,
-    .tick = lines_tick,
+    .tick = mcp_lines_tick,
     .close = lines_close,
 };
