@@ -50,7 +50,9 @@ void mcp_peer_set_timer(McpPeer *peer)
     if (peer->state == PEER_CLOSED) {
         at_ms = INT64_MAX;
     }
-    if (at_ms != peer->timer_ms) {
+    /* Each request has a deadline, and moving the timer for it costs as much as writing it: one
+     * that is too early is left, finds nothing when it fires, and is set anew then. */
+    if (at_ms < peer->timer_ms || peer->state == PEER_CLOSED) {
         peer->timer_ms = at_ms;
         io_timer_start_at(peer->timer, at_ms);
     }

@@ -25,8 +25,7 @@ static int write_begin_at(McpClient *client, JsonWriter *w, size_t *ret_start)
     *ret_start = out->n;
     json_writer_init(w, out, JSON_STYLE_COMPACT);
     json_write_object(w);
-    json_write_key(w, SPAN("jsonrpc"));
-    json_write_string(w, SPAN("2.0"));
+    json_write_raw(w, SPAN("\"jsonrpc\":\"2.0\""));
     return 0;
 }
 
@@ -57,6 +56,13 @@ static int write_end_lent(McpClient *client, JsonWriter *w, BytesLent lent)
 static int write_end(McpClient *client, JsonWriter *w)
 {
     return write_end_lent(client, w, BYTES_LENT_NULL);
+}
+
+/* A member's name that needs no escaping, with its quotes and its colon: no way through UTF-8 and
+ * escapes for what stands in every request. */
+static void write_plain_key(JsonWriter *w, Span key_and_colon)
+{
+    json_write_raw(w, key_and_colon);
 }
 
 static void write_member(JsonWriter *w, Span key, Span text)
@@ -215,7 +221,7 @@ static void write_arguments(const McpClient *client, JsonWriter *w, Span argumen
     if (arguments.n == 0) {
         return;
     }
-    json_write_key(w, SPAN("arguments"));
+    write_plain_key(w, SPAN("\"arguments\":"));
     if (arguments.n > BYTES_LEND_MIN && client->config.sink->commit_lent != NULL) {
         /* Their last byte is not: the writer tells by it that a value has ended there. */
         Span most = span_make(arguments.p, arguments.n - 1);
@@ -236,7 +242,7 @@ static void write_params(const McpClient *client, JsonWriter *w, const ClientTex
     if (text->params.n == 0 && text->arguments.n == 0 && token == 0 && meta.n == 0 && !is_modern) {
         return;
     }
-    json_write_key(w, SPAN("params"));
+    write_plain_key(w, SPAN("\"params\":"));
     json_write_object(w);
     write_members(w, text->params);
     write_arguments(client, w, text->arguments, lent);
@@ -244,7 +250,7 @@ static void write_params(const McpClient *client, JsonWriter *w, const ClientTex
         write_answers(client, w, request);
     }
     if (is_modern || token != 0 || meta.n > 0) {
-        json_write_key(w, SPAN("_meta"));
+        write_plain_key(w, SPAN("\"_meta\":"));
         json_write_object(w);
         if (is_modern) {
             write_own_meta(client, w, request);
@@ -253,7 +259,7 @@ static void write_params(const McpClient *client, JsonWriter *w, const ClientTex
             json_write_raw(w, meta);
         }
         if (token != 0) {
-            json_write_key(w, SPAN("progressToken"));
+            write_plain_key(w, SPAN("\"progressToken\":"));
             json_write_uint(w, token);
         }
         json_write_end_object(w);
@@ -271,9 +277,9 @@ int client_write_request(McpClient *client, uint64_t id, const ClientText *text,
     if (r != 0) {
         return r;
     }
-    json_write_key(&w, SPAN("id"));
+    write_plain_key(&w, SPAN("\"id\":"));
     json_write_uint(&w, id);
-    json_write_key(&w, SPAN("method"));
+    write_plain_key(&w, SPAN("\"method\":"));
     json_write_string(&w, text->method);
     write_params(client, &w, text, request, token, &lent);
     return write_end_lent(client, &w, lent);
