@@ -66,8 +66,8 @@ const TESTS = {
     },
 };
 
-// With `serve` every run starts all servers anew.
-const tests = Object.entries(TESTS).slice(0, how === 'up' ? undefined : 1);
+// With `serve` every run starts all servers anew; and once the era is found there is nothing new in `auto`.
+const tests = Object.entries(TESTS).slice(0, how === 'serve' ? 1 : era === 'auto' ? 2 : undefined);
 await checks.check(...tests[0]);
 await runTests(checks, tests.slice(1));
 if (hub !== undefined) {
