@@ -73,6 +73,11 @@ static int session_read_options(const CliArgs *args, McpClientConfig *config)
         (args->values[PEER_OPTION_SERVER] != NULL || args->values[PEER_OPTION_SOCKET] != NULL)) {
         return cli_usage_error(args, "--state is for a hub, and excludes --server and --socket");
     }
+    if (args->values[PEER_OPTION_HEADER] != NULL &&
+        (args->values[PEER_OPTION_SERVER] == NULL ||
+         !peer_session_is_url(args->values[PEER_OPTION_SERVER]))) {
+        return cli_usage_error(args, "--header is for a server over HTTP: --server URL");
+    }
     if (era != NULL && !text_is_one_of(span_from_str(era), eras, TW_ARRAY_SIZE(eras), &index)) {
         return cli_usage_error(args, "--era is '%s'; it can be auto, legacy, modern or assume",
                                era);

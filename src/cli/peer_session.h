@@ -17,6 +17,7 @@ typedef struct PeerSession PeerSession;
 /* Places in peer_options, which is the option table of every command that uses a server. */
 enum {
     PEER_OPTION_SERVER,
+    PEER_OPTION_HEADER,
     PEER_OPTION_SOCKET,
     PEER_OPTION_STATE,
     PEER_OPTION_ERA,
@@ -31,6 +32,9 @@ extern const CliOption peer_options[];
     [PEER_OPTION_SERVER] =                                                                         \
         {"server", "COMMAND",                                                                      \
          "start this MCP server: program and arguments; or its URL; or unix:PATH"},                \
+    [PEER_OPTION_HEADER] =                                                                         \
+        {"header", "TEXT...",                                                                      \
+         "send 'Name: value' to a URL, ${VAR} from the environment; may be repeated"},             \
     [PEER_OPTION_SOCKET] = {"socket", "PATH", "or connect to the one at this Unix socket"},        \
     [PEER_OPTION_STATE] = {"state", "DIR",                                                         \
                            "or to the hub of this state folder (your own); without a hub, serve"}, \

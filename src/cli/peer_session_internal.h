@@ -54,6 +54,9 @@ enum {
  * PEER_SESSION_E_USAGE; Diag. */
 int peer_session_start(PeerSession *session, const McpClientConfig *client, Diag *diag);
 
+/* Is what --server says the address of a server over HTTP? */
+bool peer_session_is_url(const char *server);
+
 /* Of McpPeerConfig, and of the signals that end the program. */
 void peer_session_on_event(void *context, McpPeer *peer, const McpClientEvent *event);
 void peer_session_on_signal(void *context, int signum);

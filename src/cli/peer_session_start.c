@@ -1,12 +1,15 @@
 /* Which server a command uses, and how it is reached. */
 #include "cli/peer_session_internal.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "app/config.h"
 #include "app/hub_place.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/text.h"
+#include "cli/peer_header.h"
 #include "cli/words.h"
 #include "io/program.h"
 #include "io/unix_socket.h"
@@ -62,7 +65,7 @@ static int session_start_with_hub(PeerSession *session, McpPeerConfig *config, D
     return r != MCP_PEER_E_CANNOT_START ? r : session_start_own(session, config, diag);
 }
 
-static bool session_is_url(const char *server)
+bool peer_session_is_url(const char *server)
 {
     static const char *const schemes[] = {"http://", "https://", "http+unix:"};
 
@@ -72,6 +75,60 @@ static bool session_is_url(const char *server)
         }
     }
     return false;
+}
+
+/* The headers of the options. *ret_authorizes: one of them says who we are. */
+static int session_read_headers(PeerSession *session, McpPeerConfig *config, bool *ret_authorizes,
+                                Diag *diag)
+{
+    const CliArgs *args = session->args;
+    McpHttpField *fields =
+        arena_alloc_array(&session->strings, args->n_repeats + 1, sizeof(*fields));
+    size_t n = 0;
+
+    if (fields == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    *ret_authorizes = false;
+    for (size_t i = 0; i < args->n_repeats; i++) {
+        int r;
+
+        if (args->repeats[i].place != PEER_OPTION_HEADER) {
+            continue;
+        }
+        r = peer_header_read(&session->strings, args->repeats[i].value, &fields[n], diag);
+        if (r != 0) {
+            return r < 0 ? err_pass(r) : PEER_SESSION_E_USAGE;
+        }
+        *ret_authorizes =
+            *ret_authorizes || text_equals_nocase(fields[n].name, SPAN("authorization"));
+        n++;
+    }
+    config->fields = fields;
+    config->n_fields = n;
+    return 0;
+}
+
+static int session_start_with_url(PeerSession *session, McpPeerConfig *config, Diag *diag)
+{
+    const char *server = session->args->values[PEER_OPTION_SERVER];
+    bool authorizes;
+    int r = session_read_headers(session, config, &authorizes, diag);
+
+    if (r == 0 && !authorizes) {
+        /* Tokens of `toolwire auth login` are shown; where none may be sent, none is. */
+        r = peer_auth_new(
+            &session->auth,
+            &(PeerAuthConfig){.loop = session->loop, .server = server, .log = &session->args->log},
+            NULL);
+        r = r < 0 ? r : 0;
+    }
+    if (r != 0) {
+        return r;
+    }
+    config->url = server;
+    config->auth = session->auth;
+    return mcp_peer_new(&session->peer, config, diag);
 }
 
 int peer_session_start(PeerSession *session, const McpClientConfig *client, Diag *diag)
@@ -90,18 +147,10 @@ int peer_session_start(PeerSession *session, const McpClientConfig *client, Diag
     if (server == NULL && config.socket_path == NULL) {
         return session_start_with_hub(session, &config, diag);
     }
-    if (server != NULL && session_is_url(server)) {
-        /* Tokens of `toolwire auth login` are shown; where none may be sent, none is. */
-        r = peer_auth_new(
-            &session->auth,
-            &(PeerAuthConfig){.loop = session->loop, .server = server, .log = &session->args->log},
-            NULL);
-        if (r < 0) {
-            return r;
-        }
-        config.url = server;
-        config.auth = session->auth;
-    } else if (server != NULL && strncmp(server, SESSION_UNIX, strlen(SESSION_UNIX)) == 0) {
+    if (server != NULL && peer_session_is_url(server)) {
+        return session_start_with_url(session, &config, diag);
+    }
+    if (server != NULL && strncmp(server, SESSION_UNIX, strlen(SESSION_UNIX)) == 0) {
         config.socket_path = server + strlen(SESSION_UNIX);
     } else if (server != NULL) {
         r = words_split(&session->strings, server, &words, &n_words, diag);

@@ -268,7 +268,44 @@ const hostileTests = {
     },
 };
 
-const suites = { 'hostile': hostileTests };
+/** Who brings what is wanted on every request; ours, and what a login would bring, is not shown besides. */
+const headerTests = {
+    'headers are sent with every request, those of the environment, too': async () => {
+        const seen = [];
+        const url = await decentBut((response, id) => say(response, 200, result(id)), () => 's');
+        const proxy = await strange(async (response, message, request) => {
+            seen.push([request.method, request.headers['x-key'], request.headers['x-other'], request.headers.authorization]);
+            const answer = await fetch(url, { method: request.method,
+                headers: { 'content-type': 'application/json' },
+                body: request.method === 'POST' ? JSON.stringify(message) : undefined });
+            response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? 'text/plain' })
+                .end(await answer.text());
+        });
+        env.TW_TEST_KEY = 's3cret';
+        assert.equal(await output(...callIt(proxy, '--header', 'X-Key: ${TW_TEST_KEY}', '--header', 'X-Other: ${TW_TEST_NONE:-b}',
+            '--header', 'Authorization: Bearer ${TW_TEST_KEY}')), 'done\n');
+        assert.ok(seen.filter(([method]) => method === 'POST').length >= 3, JSON.stringify(seen));
+        for (const [, ...headers] of seen) { assert.deepEqual(headers, ['s3cret', 'b', 'Bearer s3cret']); }
+    },
+    'what is no header is wrong use': async () => {
+        const wrong = [[['--header', 'X Key: s3cret'], /'X Key' is not the name of a header/],
+            [['--header', 'X-Key: s3cret\r\nX-Other: b'], /'X-Key' has a value that no header can have/],
+            [['--header', 's3cret'], /written as --header 'Name: value'/],
+            [['--header', 'X-Key: ${TW_TEST_NONE}'], /\$\{TW_TEST_NONE\} is not set/],
+            [['--header', 'X-Key: s3cret$'], /a '\$' begins/],
+            [['--header', 'Mcp-Name: s3cret'], /is a header of MCP itself/]];
+        for (const [words, pattern] of wrong) {
+            const { status, stderr } = await run('tools', '--server', 'http://127.0.0.1:1/', ...words);
+            assert.equal(status, 2, words[1]);
+            assert.match(stderr, pattern);
+            assert.doesNotMatch(stderr, /s3cret/);
+        }
+        assert.equal((await run('tools', '--server', 'true', '--header', 'X-Key: a')).status, 2);
+        assert.equal((await run('tools', '--header', 'X-Key: a')).status, 2);
+    },
+};
+
+const suites = { 'hostile': hostileTests, 'headers': headerTests };
 for (const [transport, place] of [['streamableHttp', '/mcp'], ['sse', '/sse']]) {
     const port = await freePort();
     await start(process.execPath, [everything, transport], /(listening|running)/i, { PORT: String(port) });
