@@ -1,11 +1,7 @@
 #include "io/process.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +10,7 @@
 #include "base/error.h"
 #include "io/loop_internal.h"
 #include "io/process_start.h"
+#include "io/process_wires.h"
 
 /* The child leads a session of its own, not only a group: so its group is known by its pid before
  * it runs a single instruction of its program, and the terminal's Ctrl-C and hang-up reach us
@@ -36,12 +33,6 @@ struct IoProcess {
     bool is_ending;
     bool is_orphan; /* freed or retired by its owner */
 };
-
-/* Both ends of the three wires; -1 where there is none. */
-typedef struct ProcessWires {
-    int ours[3];
-    int theirs[3];
-} ProcessWires;
 
 /* ---- The children of a loop: one watch on SIGCHLD, which runs while there are some ---- */
 
@@ -256,114 +247,6 @@ static void process_start_killer(IoProcess *process, int64_t grace_ms)
                          grace_ms > 0 ? (uint64_t)grace_ms : 0, 0);
 }
 
-static void process_close_fd(int *fd)
-{
-    if (*fd >= 0) {
-        (void)close(*fd);
-        *fd = -1;
-    }
-}
-
-static void process_close_wires(int fds[3])
-{
-    for (int i = 0; i < 3; i++) {
-        process_close_fd(&fds[i]);
-    }
-}
-
-/* One wire; index 0 flows to the child, the others from it. */
-static int process_open_wire(ProcessWires *wires, int index, IoProcessWire kind)
-{
-    int fds[2]; /* [0] is read */
-    int ours = index == 0 ? 1 : 0;
-    int r;
-
-    if (kind == IO_PROCESS_SOCKETS) {
-        r = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds);
-    } else {
-        r = pipe2(fds, O_CLOEXEC);
-    }
-    if (r != 0) {
-        return err_raise(-errno);
-    }
-    wires->ours[index] = fds[ours];
-    wires->theirs[index] = fds[1 - ours];
-    /* Our end only: a program does not expect its standard input to be non-blocking. */
-    if (fcntl(fds[ours], F_SETFL, fcntl(fds[ours], F_GETFL) | O_NONBLOCK) != 0) {
-        return err_raise(-errno);
-    }
-    return 0;
-}
-
-#ifdef __linux__
-/* A file without a name that holds the input, to be read from its start; or a negative errno. */
-static int process_input_file(Span input)
-{
-    int fd = memfd_create("input", MFD_CLOEXEC);
-    size_t n = 0;
-
-    while (fd >= 0 && n < input.n) {
-        ssize_t n_written = write(fd, input.p + n, input.n - n);
-
-        if (n_written < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n_written <= 0) {
-            process_close_fd(&fd);
-            break;
-        }
-        n += (size_t)n_written;
-    }
-    if (fd >= 0 && lseek(fd, 0, SEEK_SET) != 0) {
-        process_close_fd(&fd);
-    }
-    return fd;
-}
-
-/* Before the child is there. A new pipe takes all of its size at once. What cannot be placed is
- * left to the caller. */
-static void process_place_input(ProcessWires *wires, Span input)
-{
-    int size = fcntl(wires->ours[0], F_GETPIPE_SZ);
-    int fd;
-
-    if (size >= 0 && input.n <= (size_t)size &&
-        (input.n == 0 || write(wires->ours[0], input.p, input.n) == (ssize_t)input.n)) {
-        process_close_fd(&wires->ours[0]);
-        return;
-    }
-    fd = process_input_file(input);
-    if (fd >= 0) {
-        process_close_fd(&wires->ours[0]);
-        process_close_fd(&wires->theirs[0]);
-        wires->theirs[0] = fd;
-    }
-}
-#else
-static void process_place_input(ProcessWires *wires, Span input)
-{
-    (void)wires;
-    (void)input;
-}
-#endif
-
-static int process_open_wires(ProcessWires *wires, const IoProcessSpec *spec)
-{
-    int r = process_open_wire(wires, 0, spec->wire);
-
-    if (r == 0) {
-        r = process_open_wire(wires, 1, spec->wire);
-    }
-    /* Always a pipe: programs open /dev/stderr, and nothing fast travels there. */
-    if (r == 0 && !spec->inherit_stderr) {
-        r = process_open_wire(wires, 2, IO_PROCESS_PIPES);
-    }
-    if (r == 0 && spec->input.p != NULL) {
-        process_place_input(wires, spec->input);
-    }
-    return r;
-}
-
 /* What could not be started, and why. */
 static int process_explain(const IoProcessSpec *spec, int r, Diag *reterr_diag)
 {
@@ -400,28 +283,28 @@ int io_process_spawn(IoProcess **ret, IoLoop *loop, const IoProcessSpec *spec,
                      void (*exited)(void *context, IoProcessExit exit), void *context,
                      int *ret_stdin_fd, int *ret_stdout_fd, int *ret_stderr_fd, Diag *reterr_diag)
 {
-    ProcessWires wires = {{-1, -1, -1}, {-1, -1, -1}};
+    IoProcessWires wires = {{-1, -1, -1}, {-1, -1, -1}};
     IoProcess *process;
-    int r = process_open_wires(&wires, spec);
+    int r = io_process_open_wires(&wires, spec);
 
     if (r != 0) {
-        process_close_wires(wires.ours);
-        process_close_wires(wires.theirs);
+        io_process_close_wires(wires.ours);
+        io_process_close_wires(wires.theirs);
         return err_pass(r);
     }
     process = process_new(loop, exited, context);
     if (process == NULL) {
-        process_close_wires(wires.ours);
-        process_close_wires(wires.theirs);
+        io_process_close_wires(wires.ours);
+        io_process_close_wires(wires.theirs);
         return err_raise(-ENOMEM);
     }
     r = process_link_child(process);
     if (r == 0) {
         r = io_process_start(spec, wires.theirs, &process->pid, &process->guarded);
     }
-    process_close_wires(wires.theirs);
+    io_process_close_wires(wires.theirs);
     if (r != 0) {
-        process_close_wires(wires.ours);
+        io_process_close_wires(wires.ours);
         process_close(process);
         return process_explain(spec, r, reterr_diag);
     }
