@@ -433,6 +433,7 @@ static int lazy_add_tools(LazyTools *lazy, Diag *reterr_diag)
                                      .json = lazy_tools[i].json,
                                      .provider = lazy_tools[i].provider,
                                      .later = lazy_tools[i].later,
+                                     .is_about_all = true,
                                      .context = lazy},
                        NULL);
         lazy->n_added += r == 0;

@@ -353,21 +353,34 @@ static bool router_admit(Router *router, RouterQuota *quota, Call *call)
     return false;
 }
 
-/* Is it about what may yet be added? */
-static bool router_must_wait(const Router *router, const Call *call)
+static bool router_has_uri(Router *router, Span uri)
 {
+    return map_find(&router->tables[ROUTER_RESOURCE].by_key, uri, NULL) ||
+           map_find(&router->tables[ROUTER_TEMPLATE].by_key, uri, NULL) ||
+           router_template_of(router, uri) != NULL || router_find_prefix(router, uri) != NULL;
+}
+
+/* Is it about what may yet be added? */
+static bool router_must_wait(Router *router, const Call *call)
+{
+    const RouterEntry *tool;
+
+    if (call->verb != CALL_TOOL && call->verb != CALL_LIST_TOOLS) {
+        router_fill(router);
+    }
     switch (call->verb) {
     case CALL_TOOL:
-        /* Where some are hidden, those that are shown are about them. */
-        return !map_find(&router->tables[ROUTER_TOOL].by_key, call->target, NULL) ||
-               (router->shows != NULL && router->shows(router->shows_context, call->target));
+        tool = map_get(&router->tables[ROUTER_TOOL].by_key, call->target);
+        return tool == NULL || tool->is_about_all;
     case CALL_PROMPT:
         return !map_find(&router->tables[ROUTER_PROMPT].by_key, call->target, NULL);
     case CALL_READ:
     case CALL_SUBSCRIBE:
-        return !map_find(&router->tables[ROUTER_RESOURCE].by_key, call->target, NULL);
+        return !router_has_uri(router, call->target);
     case CALL_COMPLETE:
-        return true;
+        return call->completion.is_prompt
+                   ? !map_find(&router->tables[ROUTER_PROMPT].by_key, call->target, NULL)
+                   : !router_has_uri(router, call->target);
     case CALL_LIST_TOOLS:
     case CALL_LIST_RESOURCES:
     case CALL_LIST_TEMPLATES:

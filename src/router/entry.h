@@ -25,6 +25,7 @@ struct RouterEntry {
     bool is_guarded;
     bool can_undo;
     bool is_relayed;
+    bool is_about_all;
     bool completes;
     bool subscribes;
     Span prefix;

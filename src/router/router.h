@@ -83,6 +83,8 @@ typedef struct RouterSpec {
                                        is_undone; without it there is no dry run of what writes */
     bool is_relayed;                /* somebody else has it, who checks what comes and goes by his
                                        own rules: schemas and arguments are shown, not enforced */
+    bool is_about_all;              /* tool: its answer depends on which tools there are, so that it
+                                       waits at the gate (router_close_gate) as a list does */
     bool completes;                 /* prompt, template: the provider also answers CALL_COMPLETE */
     bool subscribes;                /* resource, template: the provider also answers CALL_SUBSCRIBE
                                        with CALL_RESULT_EMPTY; else the router does */

@@ -102,6 +102,9 @@ void router_tell_opened(Router *router);
 /* Lets an admitted call wait for the gate. */
 void router_hold(Router *router, Call *call);
 
+/* The template that the URI is of; NULL: there is none. */
+const RouterEntry *router_template_of(const Router *router, Span uri);
+
 /* Where an admitted call goes (dispatch.c). */
 void router_route(Router *router, Call *call);
 

@@ -42,7 +42,7 @@ bool router_next_wanted(const Router *router, size_t *cursor, Span *ret_uri)
     return map_next(&router->wanted, cursor, ret_uri, &value);
 }
 
-static const RouterEntry *wanted_template(const Router *router, Span uri)
+const RouterEntry *router_template_of(const Router *router, Span uri)
 {
     const RouterTable *table = &router->tables[ROUTER_TEMPLATE];
     const RouterEntry *found = NULL;
@@ -66,7 +66,7 @@ const CallProvider *router_subscriber(const Router *router, Span uri, void **ret
 {
     const RouterEntry *entry = map_get(&router->tables[ROUTER_RESOURCE].by_key, uri);
 
-    entry = entry != NULL ? entry : wanted_template(router, uri);
+    entry = entry != NULL ? entry : router_template_of(router, uri);
     if (entry == NULL || !entry->subscribes) {
         return NULL;
     }

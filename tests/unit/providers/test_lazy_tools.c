@@ -243,6 +243,9 @@ static void what_is_about_all_tools_waits_for_them(void **state)
     assert_int_equal(fixture_init(&f), 0);
     router_close_gate(f.router, NULL, NULL);
     f.asker.text[0] = '\0';
+    (void)ask(&f, "weather", "{}"); /* it is there, and shown */
+    assert_string_equal(tool_seen, "weather {}");
+    f.asker.text[0] = '\0';
     assert_string_equal(ask(&f, "search_tools", "{\"query\":\"late\"}"), "");
     assert_int_equal(add_tool(&f, "late_tool", ""), 0);
     router_open_gate(f.router);

@@ -512,6 +512,14 @@ static void the_first_who_waits_is_heard_once(void **state)
     router_close_gate(world.router, count_knock, &n);
     asker_ask(&world.asker, world.router, CALL_TOOL, "echo", "{}");
     assert_int_equal(n, 0); /* it is there, and waits for nobody */
+    assert_int_equal(fake_add(world.router, ROUTER_TEMPLATE,
+                              "{\"uriTemplate\":\"t://{name}\",\"name\":\"t\"}", &world.provider,
+                              NULL),
+                     0);
+    world.provider.result = &CALL_RESULT_NULL;
+    asker_ask(&world.asker, world.router, CALL_READ, "t://x", NULL);
+    world.provider.result = NULL;
+    assert_int_equal(n, 0);
     asker_prepare(&world.asker, CALL_TOOL, "b", "{}");
     router_dispatch(world.router, NULL, &world.asker.call);
     assert_int_equal(n, 1);
