@@ -503,6 +503,27 @@ const tests = {
         }
     },
 
+    async 'a job that waits has the server of its tool started'() {
+        const path = settings({ s: server('legacy') }, undefined, { http: '127.0.0.1:0' });
+        const begin = async () => {
+            const hub = new Client(['up', '--config', path, '--no-toolkit']);
+            const { line } = await hub.until((m) => m.method === 'hub' && /http:/.test(m.line));
+            return { hub, url: line.match(/http:[^\s/]*\/\/[^\s/]+/)[0] };
+        };
+        const first = await begin();
+        const body = JSON.stringify({ method: 'mirror', params: { k: 'later' }, delayMs: 1500 });
+        const { jobId } = await (await fetch(`${first.url}/enqueue`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body })).json();
+        first.hub.child.kill('SIGTERM');
+        assert.equal(await first.hub.ended, 0);
+        rmSync(`${path}.state/servers`, { recursive: true });
+        // Nobody lists anything, and nobody knows what the server has.
+        const second = await begin();
+        const result = await (await fetch(`${second.url}/get_result?jobId=${jobId}&waitMs=20000`)).text();
+        assert.match(result, /later/);
+        second.hub.child.kill('SIGTERM');
+        assert.equal(await second.hub.ended, 0);
+    },
+
     async 'a reload touches only what has changed'() {
         const path = settings({ stay: server('legacy', 'stay_'), leave: server('legacy', 'leave_') }, undefined, { http: 'off', queue: 'off' });
         const hub = new Client(['up', '--config', path, '--state', join(work, 'state'), '--no-toolkit']);
