@@ -119,6 +119,7 @@ static void upstreams_on_task(IoTask *task)
         upstreams_begin(upstreams);
     }
     for (size_t i = 0; i < upstreams->n_servers; i++) {
+        upstream_lists_look(upstreams->servers[i], upstreams->listed);
         if (upstreams->servers[i]->has_news) {
             upstream_take_news(upstreams->servers[i]);
         }
@@ -126,6 +127,7 @@ static void upstreams_on_task(IoTask *task)
             upstream_subscribe_changed(upstreams->servers[i]);
         }
     }
+    upstreams->listed = 0;
     if (upstreams->is_gated && upstreams_are_settled(upstreams)) {
         upstreams_open_gate(upstreams);
     }

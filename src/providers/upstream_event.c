@@ -99,6 +99,7 @@ static void event_take_error(Upstream *server, const McpClientEvent *event)
         upstream_listen_lost(server, false);
     } else {
         server->listen = 0; /* it does not want to */
+        upstream_lists_untold(server);
     }
 }
 

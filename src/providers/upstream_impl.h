@@ -82,7 +82,8 @@ typedef struct UpstreamList {
     Map cursors;            /* that have been followed */
     bool is_old;            /* it has changed meanwhile */
     int64_t ttl_ms;         /* of the last page */
-    int64_t fresh_until_ms; /* INT64_MAX: until the server tells */
+    int64_t fresh_until_ms; /* INT64_MAX: until the server tells, */
+    int64_t stale_ms;       /* or until somebody lists, but not before; INT64_MAX: not so */
 
     /* In the router, in the order of records. */
     UpstreamItem **items;
@@ -220,6 +221,7 @@ struct Upstream {
     Map subscribed;         /* URI → UpstreamWish */
     bool must_subscribe;    /* some of them are not as the server knows them: by the task */
     McpRequestId listen;    /* modern: the subscription; 0: none */
+    bool is_untold;         /* it does not take one: what it says that it tells does not come */
     int64_t listen_since_ms;
     int64_t relisten_ms; /* it was lost: when it is begun again; 0: it was not */
     unsigned n_relisten; /* times in a row that it did not last */
@@ -252,6 +254,7 @@ struct Upstreams {
     RouterListener listener;
     bool is_publishing;
     bool must_publish; /* by the task */
+    unsigned listed;   /* 1 << RouterKind: somebody has listed them; by the task */
     IoTask task;
     bool is_task_posted;
     bool is_freed; /* while the task is posted */
@@ -303,6 +306,10 @@ void upstream_list(Upstream *server, RouterKind kind);
 bool upstream_list_take(Upstream *server, const McpClientEvent *event); /* false: not its event */
 void upstream_lists_stop(Upstream *server);
 bool upstream_lists_are_read(const Upstream *server);
+/* Somebody has listed these kinds (1 << RouterKind): what is stale is read again. */
+void upstream_lists_look(Upstream *server, unsigned listed);
+/* The server does not tell of changes, whatever it said. */
+void upstream_lists_untold(Upstream *server);
 /* A list that is known from elsewhere; it is not published. 0, -ENOMEM: it is as it was. */
 int upstream_list_set(Upstream *server, RouterKind kind, JsonValue elements);
 Span upstream_list_member(RouterKind kind); /* of a result: "tools" */

@@ -14,7 +14,8 @@
 /* Descriptions of one list of one server. */
 #define LIST_MAX_BYTES ((size_t)64 * 1024 * 1024)
 
-/* What changes by itself is not looked at more often. */
+/* What changes by itself is not looked at more often, and what is stale at once is not read again
+ * before, however often it is listed. */
 #define LIST_MIN_TTL_MS 30000
 
 /* After a list that could not be read. */
@@ -40,6 +41,7 @@ void upstream_lists_init(Upstream *server)
         arena_init(&server->lists[kind].next_arena, LIST_MAX_BYTES);
         map_init(&server->lists[kind].cursors, server->owner->seed, LIST_MAX_PAGES);
         server->lists[kind].fresh_until_ms = INT64_MAX;
+        server->lists[kind].stale_ms = INT64_MAX;
     }
 }
 
@@ -166,29 +168,66 @@ static void list_settle(Upstream *server)
     }
 }
 
+/* For how long it is good. A modern server says so, if it does not tell of changes; one that says
+ * nothing, or 0, has a list that is stale at once: it is read again when somebody lists. */
+static void list_set_times(Upstream *server, RouterKind kind)
+{
+    UpstreamList *list = &server->lists[kind];
+    int64_t now_ms = io_loop_now_ms(server->owner->config.loop);
+    int64_t ttl_ms = list->ttl_ms > LIST_MIN_TTL_MS ? list->ttl_ms : LIST_MIN_TTL_MS;
+
+    list->fresh_until_ms = INT64_MAX;
+    list->stale_ms = INT64_MAX;
+    if (!server->is_modern || (server->offer.tells[kind] && !server->is_untold)) {
+        return;
+    }
+    if (list->ttl_ms <= 0) {
+        list->stale_ms = now_ms + LIST_MIN_TTL_MS;
+        return;
+    }
+    /* Not all at once, where many gateways began together. */
+    ttl_ms = ttl_ms < LIMIT_TIME_MS ? ttl_ms : LIMIT_TIME_MS;
+    list->fresh_until_ms =
+        now_ms + ttl_ms +
+        (int64_t)(hash_span(server->owner->seed, span_from_str(server->spec.name)) %
+                  (uint64_t)(ttl_ms / 10 + 1));
+}
+
+void upstream_lists_look(Upstream *server, unsigned listed)
+{
+    int64_t now_ms = io_loop_now_ms(server->owner->config.loop);
+
+    for (RouterKind kind = 0; kind < ROUTER_N_KINDS; kind++) {
+        if ((listed & 1u << kind) != 0 && now_ms >= server->lists[kind].stale_ms) {
+            server->lists[kind].stale_ms = INT64_MAX;
+            upstream_list(server, kind);
+        }
+    }
+}
+
+void upstream_lists_untold(Upstream *server)
+{
+    server->is_untold = true;
+    for (RouterKind kind = 0; kind < ROUTER_N_KINDS; kind++) {
+        if (server->offer.tells[kind] && server->lists[kind].request == 0) {
+            list_set_times(server, kind);
+        }
+    }
+    upstream_set_timer(server);
+}
+
 /* All pages have come. */
 static void list_complete(Upstream *server, RouterKind kind)
 {
     UpstreamList *list = &server->lists[kind];
     bool is_same = list_is_same(list);
-    int64_t now_ms = io_loop_now_ms(server->owner->config.loop);
 
     if (!is_same) {
         list_take_over(list);
     }
     list->is_known = true;
     list->is_failing = false;
-    list->fresh_until_ms = INT64_MAX;
-    if (server->is_modern && !server->offer.tells[kind] && list->ttl_ms > 0) {
-        /* Not all at once, where many gateways began together. */
-        int64_t ttl_ms = list->ttl_ms > LIST_MIN_TTL_MS ? list->ttl_ms : LIST_MIN_TTL_MS;
-
-        ttl_ms = ttl_ms < LIMIT_TIME_MS ? ttl_ms : LIMIT_TIME_MS;
-        list->fresh_until_ms =
-            now_ms + ttl_ms +
-            (int64_t)(hash_span(server->owner->seed, span_from_str(server->spec.name)) %
-                      (uint64_t)(ttl_ms / 10 + 1));
-    }
+    list_set_times(server, kind);
     list_forget_next(list);
     map_init(&list->cursors, server->owner->seed, LIST_MAX_PAGES);
     if (list->is_old) {
@@ -399,6 +438,7 @@ void upstream_lists_stop(Upstream *server)
         map_init(&server->lists[kind].cursors, server->owner->seed, LIST_MAX_PAGES);
         server->lists[kind].is_old = false;
         server->lists[kind].fresh_until_ms = INT64_MAX;
+        server->lists[kind].stale_ms = INT64_MAX;
     }
 }
 

@@ -102,6 +102,7 @@ static void listen_anew(Upstream *server)
     json_write_end_object(&w);
     json_write_end_object(&w);
     if (json_writer_finish(&w) == 0) {
+        server->is_untold = false;
         server->listen_since_ms = io_loop_now_ms(server->owner->config.loop);
         subscribe_ask(server, SPAN("subscriptions/listen"), bytes_span(params), &server->listen);
     }

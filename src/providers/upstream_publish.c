@@ -272,8 +272,9 @@ Span upstreams_list_meta(void *context, RouterKind kind)
     bool any = false;
     JsonWriter w;
 
-    (void)kind;
     upstreams->has_listed = true;
+    upstreams->listed |= 1u << kind;
+    upstreams_post(upstreams);
     bytes_clear(&upstreams->list_meta);
     json_writer_init(&w, &upstreams->list_meta, JSON_STYLE_COMPACT);
     json_write_object(&w);

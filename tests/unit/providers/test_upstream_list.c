@@ -107,13 +107,84 @@ static void a_list_whose_time_is_over_is_read_again(void **state)
     assert_true(list->fresh_until_ms == INT64_MAX);
 }
 
+static bool list_was_read_twice(void)
+{
+    return rig_seen(0, "tools/list") == 2 && lists_are_read();
+}
+
+/* Without a time, or with 0, it is stale at once: whoever lists has it read again, not too often.
+ */
+static void a_list_without_a_time_is_read_again_when_somebody_lists(void **state)
+{
+    UpstreamList *list;
+
+    (void)state;
+    rig_server("a", "era modern\n"
+                    "caps {'tools':{}}\n"
+                    "on tools/list\n"
+                    "ok {'ttlMs':0,'tools':[$TOOL(one)]}\n"
+                    "on tools/list\n"
+                    "ok {'tools':[$TOOL(three)]}\n")
+        ->era = MCP_CLIENT_MODERN;
+    rig_start();
+    assert_string_equal(rig_tools(), "one");
+    list = &rig.upstreams->servers[0]->lists[ROUTER_TOOL];
+    assert_true(list->fresh_until_ms == INT64_MAX);
+    assert_true(list->stale_ms >= io_loop_now_ms(rig.loop) + 29000);
+    assert_true(list->stale_ms <= io_loop_now_ms(rig.loop) + 30000);
+    (void)rig_tools();
+    rig_pause();
+    assert_int_equal(rig_seen(0, "tools/list"), 1);
+    list->stale_ms = io_loop_now_ms(rig.loop);
+    (void)rig_ask(CALL_LIST_PROMPTS, ""); /* which are not tools */
+    rig_pause();
+    assert_int_equal(rig_seen(0, "tools/list"), 1);
+    (void)rig_tools();
+    UNTIL(three_is_there);
+    assert_true(list->stale_ms >= io_loop_now_ms(rig.loop) + 29000);
+    (void)rig_tools();
+    rig_pause();
+    assert_int_equal(rig_seen(0, "tools/list"), 2);
+}
+
+static bool server_is_untold(void)
+{
+    return rig.upstreams->servers[0]->is_untold;
+}
+
+/* It says that it tells, and does not take the subscription. */
+static void a_server_that_refuses_to_tell_is_asked(void **state)
+{
+    UpstreamList *list;
+
+    (void)state;
+    rig_server("a", "era modern\n"
+                    "caps {'tools':{'listChanged':true},'prompts':{'listChanged':true}}\n"
+                    "on subscriptions/listen\n"
+                    "no -32601 none\n"
+                    "on prompts/list\n"
+                    "ok {'ttlMs':1,'prompts':[]}\n"
+                    "lists one\n")
+        ->era = MCP_CLIENT_MODERN;
+    rig_start();
+    assert_string_equal(rig_tools(), "one");
+    UNTIL(server_is_untold);
+    list = rig.upstreams->servers[0]->lists;
+    assert_true(list[ROUTER_PROMPT].fresh_until_ms < io_loop_now_ms(rig.loop) + 40000);
+    assert_true(list[ROUTER_TOOL].stale_ms <= io_loop_now_ms(rig.loop) + 30000);
+    list[ROUTER_TOOL].stale_ms = io_loop_now_ms(rig.loop);
+    (void)rig_tools();
+    UNTIL(list_was_read_twice);
+}
+
 static void a_server_that_tells_is_not_asked_by_the_clock(void **state)
 {
     (void)state;
     rig_server("a", "era modern\n"
                     "caps {'tools':{'listChanged':true}}\n"
                     "on tools/list\n"
-                    "ok {'ttlMs':1,'tools':[$TOOL(one)]}\n")
+                    "ok {'ttlMs':1,'tools':[$TOOL(one)]}\n"
+                    "on subscriptions/listen\n")
         ->era = MCP_CLIENT_MODERN;
     rig_start();
     assert_string_equal(rig_tools(), "one");
@@ -199,6 +270,8 @@ int main(void)
         TEST(a_change_is_read_and_told),
         TEST(a_change_while_it_is_read_has_it_read_again),
         TEST(a_list_whose_time_is_over_is_read_again),
+        TEST(a_list_without_a_time_is_read_again_when_somebody_lists),
+        TEST(a_server_that_refuses_to_tell_is_asked),
         TEST(a_server_that_tells_is_not_asked_by_the_clock),
         TEST(what_cannot_be_read_is_said_and_the_rest_is_there),
         TEST(a_list_that_never_comes_has_its_time),
