@@ -215,12 +215,13 @@ static void ask(Call *call)
     call_finish(call, &result);
 }
 
-static void owner_call(void *context, void *asker, Call *call)
+static void owner_call(void *context, void *asker, uint64_t session, Call *call)
 {
     Player *player = context;
     size_t choice = player->turn++;
     CallProgress progress = {.progress = (double)choice, .total = CALL_NO_TOTAL};
 
+    (void)session;
     FUZZ_REQUIRE(asker == player);
     if (choice % 2 == 1) {
         call_report(call, &progress);

@@ -11,7 +11,7 @@
 /* Who asks, for those who watch: "ADDRESS SUBJECT". A call may outlive its connection, and one
  * asker has several: so it lies in the call. A call that comes again after a question has it
  * already. Without memory nobody is named. */
-static void owner_name(const HttpDoor *door, const HttpAsker *who, Call *call)
+static void owner_name(const HttpDoor *door, const HttpAsker *who, uint64_t session, Call *call)
 {
     static const CallAsker nobody = {.dialect = "mcp-http", .who = ""};
     const char *address = door->asking != NULL ? door->asking->address : "";
@@ -34,16 +34,16 @@ static void owner_name(const HttpDoor *door, const HttpAsker *who, Call *call)
         text[n_address] = ' ';
         memcpy(text + n_address + 1, who->grant.subject, n_subject + 1);
     }
-    *asker = (CallAsker){.dialect = nobody.dialect, .who = text};
+    *asker = (CallAsker){.dialect = nobody.dialect, .who = text, .session = session};
     call->asker = asker;
 }
 
-static void owner_call(void *context, void *asker, Call *call)
+static void owner_call(void *context, void *asker, uint64_t session, Call *call)
 {
     HttpDoor *door = context;
     HttpAsker *who = asker;
 
-    owner_name(door, who, call);
+    owner_name(door, who, session, call);
     router_dispatch(door->router, &who->quota, call);
 }
 

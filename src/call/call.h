@@ -102,6 +102,8 @@ typedef struct CallAsker {
     const char *who;     /* what is known of it: "stdio", "127.0.0.1:51234 alice"; text */
     bool is_lasting;     /* it is one for all calls of a connection, whose end is told
                             (router_forsake); else it may be gone when its call has ended */
+    uint64_t session;    /* whose calls have different askers, and are one client's all the same;
+                            0: nobody knows */
 } CallAsker;
 
 /* How the call reaches the one who asked. Implemented by dialects. */

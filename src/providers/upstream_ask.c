@@ -9,10 +9,11 @@
  *
  * A modern server says which call asks. A legacy one on stdio does not: if all open calls are of
  * one asker it is the oldest of them that can answer; if not, the question is refused, and from
- * then on different askers take turns at this server (call_must_wait), if one of them could be
+ * then on different askers take turns at this server (upstream_must_wait), if one of them could be
  * asked at all. A parked call is not counted there: its server waits for the answer, and its asker
- * may never come back. It does count once the server has asked more while it was waiting, and where
- * it is another user's: so a question is not shown to another user.
+ * may never come back; when he does, the answers wait for their turn. It does count once the server
+ * has asked more while it was waiting, and where it is another user's: so a question is not shown
+ * to another user.
  *
  * A question that the asker did not say it can answer is refused. If its call then fails, an asker
  * whose protocol has an error for that is told what was missing.
@@ -111,22 +112,13 @@ static void ask_refuse(Upstream *server, const McpClientEvent *event, int code, 
 /* Does the server work on it? One that waits for an answer does not speak meanwhile. */
 static bool ask_is_running(const UpstreamCall *held)
 {
-    return !held->is_parked && !held->is_dead && held->id != 0 && held->end == UPSTREAM_END_NONE;
+    return !held->is_parked && !held->is_back && !held->is_dead && held->id != 0 &&
+           held->end == UPSTREAM_END_NONE;
 }
 
 static bool ask_is_waiting(const UpstreamCall *held)
 {
-    return held->is_parked && held->end == UPSTREAM_END_NONE;
-}
-
-static Span ask_owner(const UpstreamCall *held)
-{
-    return held->call != NULL ? held->call->owner : bytes_span(&held->owner);
-}
-
-static bool ask_is_same_asker(const UpstreamCall *a, const UpstreamCall *b)
-{
-    return upstream_same_asker(a, b->asker, ask_owner(b));
+    return (held->is_parked || held->is_back) && held->end == UPSTREAM_END_NONE;
 }
 
 /* A call that waits for an answer is in nobody's way, since its asker may never come back. It is
@@ -134,8 +126,9 @@ static bool ask_is_same_asker(const UpstreamCall *a, const UpstreamCall *b)
 static bool ask_is_in_the_way(const Upstream *server, const UpstreamCall *waiting,
                               const UpstreamCall *running)
 {
-    return !ask_is_same_asker(running, waiting) &&
-           (server->asks_meanwhile || !span_equals(ask_owner(running), ask_owner(waiting)));
+    return !upstream_same_asker(running, waiting) &&
+           (server->asks_meanwhile ||
+            !span_equals(upstream_owner_of(running), upstream_owner_of(waiting)));
 }
 
 /* Of those that one of the two functions says are meant: the first that can answer. *any: one of
@@ -149,7 +142,7 @@ static UpstreamCall *ask_first_of(const Upstream *server, bool (*is_meant)(const
         if (!is_meant(held)) {
             continue;
         }
-        if (*any != NULL && !ask_is_same_asker(*any, held)) {
+        if (*any != NULL && !upstream_same_asker(*any, held)) {
             *ret_many = true;
             return NULL;
         }
@@ -185,11 +178,10 @@ UpstreamCall *upstream_sole_call(const Upstream *server, unsigned need, bool *re
 
 static size_t ask_parked_of(const Upstream *server, const UpstreamCall *mine)
 {
-    Span owner = mine->call != NULL ? mine->call->owner : bytes_span(&mine->owner);
     size_t n = 0;
 
     for (const UpstreamCall *held = server->first; held != NULL; held = held->next) {
-        n += held->is_parked && upstream_same_asker(held, mine->asker, owner);
+        n += held->is_parked && upstream_same_asker(held, mine);
     }
     return n;
 }
@@ -265,7 +257,7 @@ void upstream_ask_take(Upstream *server, const McpClientEvent *event)
         ask_refuse(server, event, -32603, "the question is too large, or there are too many");
         return;
     }
-    if (held->call == NULL) {
+    if (held->call == NULL || held->is_back) {
         server->asks_meanwhile = true;
         return;
     }

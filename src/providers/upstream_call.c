@@ -100,6 +100,7 @@ void upstream_call_close(UpstreamCall *held)
     if (held->id == 0) {
         server->n_unturned--;
     }
+    server->n_back -= held->is_back;
     upstream_asks_free(held);
     call_unlink(held);
     call_put_unused(server->owner, held);
@@ -111,18 +112,39 @@ void upstream_call_close(UpstreamCall *held)
 
 /* ---- whose turn it is ---- */
 
-bool upstream_same_asker(const UpstreamCall *held, const CallAsker *asker, Span owner)
+Span upstream_owner_of(const UpstreamCall *held)
 {
-    Span held_owner = held->call != NULL ? held->call->owner : bytes_span(&held->owner);
+    return held->call != NULL ? held->call->owner : bytes_span(&held->owner);
+}
 
-    return (asker != NULL && held->asker == asker) ||
-           (owner.n > 0 && span_equals(owner, held_owner));
+bool upstream_same_asker(const UpstreamCall *held, const UpstreamCall *other)
+{
+    Span owner = upstream_owner_of(other);
+
+    return (other->asker != NULL && held->asker == other->asker) ||
+           (other->session != 0 && held->session == other->session) ||
+           (owner.n > 0 && span_equals(owner, upstream_owner_of(held)));
+}
+
+/* Must mine wait for it? Those behind mine wait for mine, but for one that the server has: it was
+ * let in while mine was parked. */
+static bool call_is_before(const UpstreamCall *held, const UpstreamCall *mine, bool is_behind)
+{
+    bool is_meant = !held->is_dead && !held->is_parked && ((held->can | mine->can) != 0) &&
+                    held->end == UPSTREAM_END_NONE;
+
+    return is_meant && (!is_behind || (held->id != 0 && !held->is_back)) &&
+           !upstream_same_asker(held, mine);
 }
 
 /* Where a server's questions do not say which call they belong to, those who could be asked must
- * not have calls there at the same time as others. A parked call is in nobody's way. */
-static bool call_must_wait(const Upstream *server, const UpstreamCall *mine)
+ * not have calls there at the same time as others. A parked call is in nobody's way. When its asker
+ * comes back while somebody else's runs, its answers wait: else it would run with that one. Not for
+ * ever: a server that does one thing after the other ends nothing before it has them. */
+bool upstream_must_wait(const Upstream *server, const UpstreamCall *mine)
 {
+    bool is_behind = false;
+
     /* Whoever subscribed before this call hears of what it changes, also if it starts the server.
      */
     if (server->state != UPSTREAM_READY && server->subscribed.n > 0) {
@@ -131,12 +153,13 @@ static bool call_must_wait(const Upstream *server, const UpstreamCall *mine)
     if (!server->takes_turns) {
         return false;
     }
+    if (mine->is_back && io_loop_now_ms(server->owner->config.loop) >= mine->back_by_ms) {
+        return false;
+    }
     for (const UpstreamCall *held = server->first; held != NULL; held = held->next) {
         if (held == mine) {
-            return false; /* those behind it wait for it */
-        }
-        if (!held->is_dead && !held->is_parked && ((held->can | mine->can) != 0) &&
-            !upstream_same_asker(held, mine->asker, mine->call->owner)) {
+            is_behind = true;
+        } else if (call_is_before(held, mine, is_behind)) {
             return true;
         }
     }
@@ -214,9 +237,10 @@ static void upstream_start(void *context, Call *call)
     held->verb = call->verb;
     held->can = call->can;
     held->asker = call->asker;
+    held->session = call->asker != NULL ? call->asker->session : 0;
     call_link(server, held);
     server->n_unturned++;
-    if (call_must_wait(server, held)) {
+    if (upstream_must_wait(server, held)) {
         call->provider_data = held;
         return;
     }
@@ -237,11 +261,17 @@ void upstream_turns(Upstream *server)
 {
     UpstreamCall *held = server->first;
 
-    while (held != NULL && server->n_unturned > 0 && server->peer != NULL) {
+    while (held != NULL && server->n_unturned + server->n_back > 0 && server->peer != NULL) {
         Call *call = held->call;
         int r;
 
-        if (held->id != 0 || held->is_dead || call == NULL || call_must_wait(server, held)) {
+        if ((held->id != 0 && !held->is_back) || held->is_dead || call == NULL ||
+            upstream_must_wait(server, held)) {
+            held = held->next;
+            continue;
+        }
+        if (held->is_back) {
+            upstream_resume_now(held);
             held = held->next;
             continue;
         }
@@ -276,6 +306,8 @@ static void upstream_cancel(void *context, Call *call)
         upstream_call_close(held);
     } else {
         held->is_dead = true;
+        server->n_back -= held->is_back;
+        held->is_back = false;
         mcp_peer_cancel(server->peer, held->id, SPAN("the caller does not want it any more"));
     }
     upstream_turns(server);

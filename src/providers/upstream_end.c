@@ -30,6 +30,8 @@ void upstream_call_take_result(UpstreamCall *held, JsonValue value)
     unsigned lacks;
 
     server->n_in_row = 0;
+    server->ends_meanwhile =
+        server->ends_meanwhile || (call != NULL && !held->is_back && server->n_parked > 0);
     if (held->is_dead) {
         upstream_call_close(held);
         upstream_turns(server);
@@ -44,7 +46,7 @@ void upstream_call_take_result(UpstreamCall *held, JsonValue value)
     if (!upstream_tell_missing(call, lacks)) {
         upstream_finish(server->owner, call, value);
     }
-    if (server->n_unturned > 0) {
+    if (server->n_unturned + server->n_back > 0) {
         upstream_turns(server);
     }
 }
@@ -166,10 +168,13 @@ int64_t upstream_calls_deadline(const Upstream *server)
 {
     int64_t due_ms = server->tell_ms != 0 ? server->tell_ms : INT64_MAX;
 
-    for (const UpstreamCall *held = server->n_parked > 0 ? server->first : NULL; held != NULL;
-         held = held->next) {
+    for (const UpstreamCall *held = server->n_parked + server->n_back > 0 ? server->first : NULL;
+         held != NULL; held = held->next) {
         if (held->is_parked && held->expires_ms < due_ms) {
             due_ms = held->expires_ms;
+        }
+        if (held->is_back && held->back_by_ms < due_ms) {
+            due_ms = held->back_by_ms;
         }
     }
     return due_ms;

@@ -142,6 +142,7 @@ struct UpstreamCall {
     unsigned can;
     unsigned lacks; /* what the server asked for beside that */
     const CallAsker *asker;
+    uint64_t session;   /* the asker's (CallAsker.session) */
     UpstreamCall *next; /* of the server's, oldest first */
     UpstreamCall *prev;
 
@@ -149,8 +150,10 @@ struct UpstreamCall {
     bool has_news; /* some of them are not told */
     bool was_answered_ahead;
     bool is_parked;
-    char park[33]; /* its name in the asker's state; "": it never asked */
-    Bytes owner;   /* of the parked call: who may come back for it */
+    bool is_back;       /* its answers are there, and wait for their turn: the server has none */
+    int64_t back_by_ms; /* and then wait no longer */
+    char park[33];      /* its name in the asker's state; "": it never asked */
+    Bytes owner;        /* of the parked call: who may come back for it */
     int64_t expires_ms;
     UpstreamEnd end; /* it ended while it was parked */
     Bytes kept;
@@ -214,8 +217,10 @@ struct Upstream {
     size_t n_calls;
     size_t n_parked;
     bool takes_turns;    /* its questions could not be told apart: one asker at a time */
-    size_t n_unturned;   /* calls that wait for their turn */
+    size_t n_unturned;   /* calls that wait for their turn, */
+    size_t n_back;       /* and answers that do */
     bool asks_meanwhile; /* it has asked in a call that waited for an answer */
+    bool ends_meanwhile; /* or has ended one while another waited */
 
     CallLogLevel log_level; /* what a legacy server was told */
     Map subscribed;         /* URI → UpstreamWish */
@@ -340,7 +345,9 @@ extern const CallProvider upstream_provider;
 void upstream_call_close(UpstreamCall *held);
 void upstream_call_discard(UpstreamCall *held); /* of one that is in no list */
 void upstream_turns(Upstream *server);
-bool upstream_same_asker(const UpstreamCall *held, const CallAsker *asker, Span owner);
+bool upstream_same_asker(const UpstreamCall *held, const UpstreamCall *other);
+bool upstream_must_wait(const Upstream *server, const UpstreamCall *mine);
+Span upstream_owner_of(const UpstreamCall *held); /* Call.owner, also while it is parked */
 
 /* upstream_request.c */
 int upstream_call_send(UpstreamCall *held); /* 0, a negative errno, MCP_CLIENT_E_* */
@@ -382,6 +389,8 @@ unsigned upstream_missing_of(const McpClientEvent *event);
 /* upstream_park.c */
 /* A call came with a state of ours. */
 void upstream_resume(Upstream *server, Call *call);
+/* Its answers have their turn: the server gets them. */
+void upstream_resume_now(UpstreamCall *held);
 /* Nobody comes back for it: it is taken back at the server. */
 void upstream_park_end(UpstreamCall *held);
 /* As router_set_forsaken has it. */

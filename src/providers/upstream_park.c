@@ -2,6 +2,11 @@
  * not (upstream_ask.c). */
 #include "providers/upstream_impl.h"
 
+/* Answers that wait for another's call: at a server of which nobody knows whether it ends anything
+ * while it waits for an answer, and at one that does. */
+#define PARK_TURN_MS     2000
+#define PARK_TURN_MAX_MS 30000
+
 /* ---- those who do not come back ---- */
 
 void upstream_park_end(UpstreamCall *held)
@@ -94,6 +99,21 @@ static void resume_ended(UpstreamCall *held, Call *call)
     bytes_deinit(&data);
 }
 
+void upstream_resume_now(UpstreamCall *held)
+{
+    Upstream *server = held->server;
+
+    held->is_back = false;
+    server->n_back--;
+    upstream_asks_answer(held, held->call, true);
+    if (held->asks != NULL) {
+        /* Some have no answer, or have come meanwhile: in a moment, when start has returned. */
+        held->has_news = true;
+        server->has_news = true;
+        upstreams_post(server->owner);
+    }
+}
+
 void upstream_resume(Upstream *server, Call *call)
 {
     UpstreamCall *held = park_find(server, call);
@@ -114,12 +134,15 @@ void upstream_resume(Upstream *server, Call *call)
     held->call = call;
     held->can = call->can;
     held->asker = call->asker;
+    held->session = call->asker != NULL ? call->asker->session : 0;
     call->provider_data = held;
-    upstream_asks_answer(held, call, true);
-    if (held->asks != NULL) {
-        /* Some have no answer, or have come meanwhile: in a moment, when start has returned. */
-        held->has_news = true;
-        server->has_news = true;
-        upstreams_post(server->owner);
+    held->is_back = true;
+    server->n_back++;
+    held->back_by_ms = io_loop_now_ms(server->owner->config.loop) +
+                       (server->ends_meanwhile ? PARK_TURN_MAX_MS : PARK_TURN_MS);
+    if (upstream_must_wait(server, held)) {
+        upstream_set_timer(server);
+    } else {
+        upstream_resume_now(held);
     }
 }

@@ -210,7 +210,7 @@ void upstream_asks_tell(Upstream *server)
     while (held != NULL) {
         Arena arena;
 
-        if (!held->has_news || held->call == NULL || held->asks == NULL) {
+        if (!held->has_news || held->call == NULL || held->asks == NULL || held->is_back) {
             held = held->next;
             continue;
         }

@@ -66,8 +66,9 @@ typedef struct McpHttpWire {
 /* Who asks: the owner's object, behind which are its rights and its quota. A session belongs to the
  * one that opened it. */
 typedef struct McpHttpOwner {
-    void (*call)(void *context, void *asker, Call *call); /* dispatch it */
-    void (*cancel)(void *context, Call *call);            /* stop the work; no finish follows */
+    /* Dispatch it; session: a number that other sessions do not have, 0: it has none. */
+    void (*call)(void *context, void *asker, uint64_t session, Call *call);
+    void (*cancel)(void *context, Call *call); /* stop the work; no finish follows */
     /* One more holder of the asker, one less; a session holds it longer than its connection. */
     void (*hold)(void *context, void *asker);
     void (*release)(void *context, void *asker);

@@ -153,6 +153,8 @@ struct McpHttpStream {
 struct McpHttpSession {
     McpHttpSeat *seat;
     char id[MCP_HTTP_ID_BYTES + 1];
+    uint64_t serial; /* as random as the id: there are several listeners, and their sessions differ,
+                        too */
     bool is_old;
     McpHttpShare *share;
     McpLink use;   /* among all that were used, or all that are fresh, by used_ms */

@@ -186,7 +186,8 @@ void mcp_http_seat_pump(McpHttpSeat *seat)
 
     while (mcp_server_next(seat->server, &event)) {
         if (event.kind == MCP_EVENT_CALL) {
-            config->owner->call(config->context, seat->asker, event.call);
+            config->owner->call(config->context, seat->asker,
+                                seat->session != NULL ? seat->session->serial : 0, event.call);
         } else {
             config->owner->cancel(config->context, event.call);
             mcp_server_drop(seat->server, event.call);

@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -166,7 +167,7 @@ void mcp_http_session_refuse(McpHttpSeat *seat, void *x)
     bytes_deinit(&body);
 }
 
-static int make_id(McpHttp *http, char ret[MCP_HTTP_ID_BYTES + 1])
+static int make_id(McpHttp *http, char ret[MCP_HTTP_ID_BYTES + 1], uint64_t *ret_serial)
 {
     static const char digits[] = "0123456789abcdef";
     uint8_t bytes[MCP_HTTP_ID_BYTES / 2];
@@ -175,6 +176,7 @@ static int make_id(McpHttp *http, char ret[MCP_HTTP_ID_BYTES + 1])
     if (r != 0) {
         return err_pass(r);
     }
+    memcpy(ret_serial, bytes + sizeof(bytes) - sizeof(*ret_serial), sizeof(*ret_serial));
     for (size_t i = 0; i < sizeof(bytes); i++) {
         ret[2 * i] = digits[bytes[i] >> 4];
         ret[2 * i + 1] = digits[bytes[i] & 15];
@@ -189,7 +191,7 @@ static int session_new(McpHttpSeat *seat, const void *asker, bool is_old, McpHtt
     McpHttp *http = seat->http;
     McpHttpShare *share = share_get(http, asker);
     McpHttpSession *session = share == NULL ? NULL : mem_alloc_array(1, sizeof(*session));
-    int r = session == NULL ? err_raise(-ENOMEM) : make_id(http, session->id);
+    int r = session == NULL ? err_raise(-ENOMEM) : make_id(http, session->id, &session->serial);
 
     if (r == 0) {
         r = map_add(&http->sessions, mcp_http_session_id(session), session);

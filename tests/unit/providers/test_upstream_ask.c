@@ -289,6 +289,11 @@ static void a_parked_call_whose_server_is_lost_says_so_when_its_asker_comes_back
 
 /* ---- whose it is ---- */
 
+static bool either_is_answered(void)
+{
+    return first_is_answered() || second_is_answered();
+}
+
 static bool server_has_two_calls(void)
 {
     return rig_seen(0, "tools/call") >= 2;
@@ -350,6 +355,123 @@ static void a_parked_call_is_in_nobodys_way(void **state)
     assert_int_equal(rig_status(0).n_parked, 1);
 }
 
+/* Over HTTP every call has an asker of its own; the session says that they are one client's. */
+static void calls_of_one_session_are_not_of_two(void **state)
+{
+    static const CallAsker first = {.dialect = "t", .who = "s", .session = 7};
+    static const CallAsker second = {.dialect = "t", .who = "s", .session = 7};
+    Asker *quiet;
+    Asker *asker;
+
+    (void)state;
+    (void)rig_server("a", ASKS);
+    rig_start();
+    (void)rig_tools();
+    quiet = rig_prepare(1, CALL_TOOL, "mute");
+    quiet->call.asker = &second;
+    quiet->call.can = CALL_CAN_FORM;
+    rig_send(quiet);
+    asker = rig_prepare(0, CALL_TOOL, "ask");
+    asker->call.asker = &first;
+    asker->call.can = CALL_CAN_FORM;
+    rig_send(asker);
+    UNTIL(either_is_answered);
+    assert_int_equal(rig_seen(0, "several clients have calls here"), 0);
+    assert_int_equal(rig_status(0).n_parked, 1);
+}
+
+/* Whoever comes back finds another's call, which was let in meanwhile. */
+static Asker *back_while_another_runs(void)
+{
+    Asker *asker = asked();
+    Asker *other;
+
+    rig.upstreams->servers[0]->takes_turns = true;
+    other = rig_prepare(1, CALL_TOOL, "mute");
+    other->call.can = CALL_CAN_FORM;
+    rig_send(other);
+    UNTIL(server_has_two_calls);
+    rig_answer(asker, "{\"action\":\"accept\"}");
+    rig_pause();
+    assert_false(server_was_answered());
+    assert_int_equal(asker->n_finished, 0);
+    return other;
+}
+
+static void an_answer_waits_for_its_turn(void **state)
+{
+    Asker *other;
+
+    (void)state;
+    (void)rig_server("a", ASKS);
+    other = back_while_another_runs();
+    /* The next one waits behind both. */
+    (void)rig_prepare(2, CALL_TOOL, "mute");
+    rig.askers[2].call.can = CALL_CAN_FORM;
+    rig_send(&rig.askers[2]);
+    router_cancel(rig.router, &other->call);
+    UNTIL(first_is_answered);
+    assert_has(rig.askers[0].text, "done");
+    assert_int_equal(rig_seen(0, "\"id\":\"q1\""), 1);
+    UNTIL(server_has_three_calls);
+    assert_int_equal(rig.upstreams->servers[0]->n_back, 0);
+}
+
+/* A server that does one thing after the other ends nothing before it has the answer. */
+static void an_answer_does_not_wait_for_ever(void **state)
+{
+    (void)state;
+    (void)rig_server("a", ASKS);
+    (void)back_while_another_runs();
+    rig.upstreams->servers[0]->first->back_by_ms = io_loop_now_ms(rig.loop);
+    rig.upstreams->servers[0]->timer_ms = INT64_MAX;
+    upstream_set_timer(rig.upstreams->servers[0]);
+    UNTIL(first_is_answered);
+    assert_has(rig.askers[0].text, "done");
+    assert_int_equal(rig.askers[1].n_finished, 0);
+}
+
+static void an_answer_that_waits_can_be_taken_back(void **state)
+{
+    Asker *other;
+
+    (void)state;
+    (void)rig_server("a", ASKS);
+    other = back_while_another_runs();
+    router_cancel(rig.router, &rig.askers[0].call);
+    UNTIL(server_was_told_of_the_cancel);
+    router_cancel(rig.router, &other->call);
+    rig_pause();
+    assert_false(server_was_answered());
+    assert_int_equal(rig.upstreams->servers[0]->n_back, 0);
+}
+
+/* What is one user's is not shown to another, also if nobody runs but the one who is asked. */
+static void a_question_is_refused_while_another_users_call_waits(void **state)
+{
+    Asker *asker;
+    Asker *bob;
+
+    (void)state;
+    (void)rig_server("a", ASKS);
+    rig_start();
+    (void)rig_tools();
+    asker = rig_prepare(0, CALL_TOOL, "ask");
+    asker->call.can = CALL_CAN_FORM;
+    asker->call.owner = SPAN("alice");
+    rig_send(asker);
+    UNTIL(first_is_answered);
+    assert_int_equal(asker->kind, CALL_RESULT_ASK);
+    bob = rig_prepare(1, CALL_TOOL, "ask");
+    bob->call.can = CALL_CAN_FORM;
+    bob->call.owner = SPAN("bob");
+    rig_send(bob);
+    UNTIL(second_is_answered);
+    assert_int_equal(bob->kind, CALL_RESULT_TOOL);
+    assert_int_equal(rig_seen(0, "several clients have calls here"), 1);
+    assert_int_equal(rig_status(0).n_parked, 1);
+}
+
 /* A call that waits for its turn can be taken back, and can be lost. */
 static void a_call_that_waits_for_its_turn_was_not_sent(void **state)
 {
@@ -403,6 +525,11 @@ int main(void)
         TEST(a_parked_call_whose_server_is_lost_says_so_when_its_asker_comes_back),
         TEST(a_question_that_may_be_of_two_is_refused_and_then_they_take_turns),
         TEST(a_parked_call_is_in_nobodys_way),
+        TEST(calls_of_one_session_are_not_of_two),
+        TEST(an_answer_waits_for_its_turn),
+        TEST(an_answer_does_not_wait_for_ever),
+        TEST(an_answer_that_waits_can_be_taken_back),
+        TEST(a_question_is_refused_while_another_users_call_waits),
         TEST(a_call_that_waits_for_its_turn_was_not_sent),
     };
 

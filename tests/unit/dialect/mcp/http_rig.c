@@ -266,13 +266,14 @@ static void run_tool(HttpRig *rig, Call *call)
 
 /* The owner. */
 
-static void owner_call(void *context, void *asker, Call *call)
+static void owner_call(void *context, void *asker, uint64_t session, Call *call)
 {
     HttpRig *rig = context;
     CallResult nothing = CALL_RESULT_NULL;
 
     assert_true(asker == &rig->alice || asker == &rig->bob);
     rig->n_calls++;
+    rig->session = session;
     if (call->verb == CALL_TOOL) {
         run_tool(rig, call);
     } else if (call->verb == CALL_SUBSCRIBE) {

@@ -73,6 +73,7 @@ struct HttpRig {
     char tags[HTTP_RIG_MAX_HELD][16];
     size_t n_held;
     size_t n_calls;
+    uint64_t session; /* of the last call */
     size_t n_cancelled;
     char task_owner[16]; /* of the last task */
 };

@@ -158,6 +158,27 @@ static void sessions_belong_to_who_opened_them(void **state)
     assert_int_equal(x->status, 404);
 }
 
+/* By its number, whichever connection a call comes over; who has no session is nobody's. */
+static void calls_of_one_session_are_one_clients(void **state)
+{
+    HttpRig *rig = *state;
+    char first[64];
+    char second[64];
+    uint64_t number;
+
+    http_rig_initialize(rig, "2025-11-25", first);
+    http_rig_initialize(rig, "2025-11-25", second);
+    (void)http_rig_post(rig, first, CALL("1", "echo", "a"));
+    number = rig->session;
+    assert_true(number != 0);
+    (void)http_rig_post(rig, second, CALL("1", "echo", "a"));
+    assert_true(rig->session != number && rig->session != 0);
+    (void)http_rig_post(rig, first, CALL("2", "echo", "a"));
+    assert_true(rig->session == number);
+    (void)http_rig_modern(rig, "application/json, text/event-stream", "tools/call", "echo", "");
+    assert_true(rig->session == 0);
+}
+
 static void refusals_in_a_session_are_ordinary_answers(void **state)
 {
     HttpRig *rig = *state;
@@ -793,6 +814,7 @@ int main(void)
         TEST(a_session_may_begin_with_an_unknown_version),
         TEST(initialize_can_be_answered_by_an_event),
         TEST(sessions_belong_to_who_opened_them),
+        TEST(calls_of_one_session_are_one_clients),
         TEST(refusals_in_a_session_are_ordinary_answers),
         TEST(delete_ends_a_session),
         TEST(sessions_that_nobody_uses_end),
