@@ -16,6 +16,7 @@
 enum {
     FRONT_E_NO_HUB = 1, /* nobody listens there, or not for us */
     FRONT_E_LOST,       /* the hub has gone before the client */
+    FRONT_E_WITHIN,     /* we are a server of this very hub */
 };
 
 typedef struct Front Front;
@@ -42,7 +43,7 @@ bool front_is_ending(const Front *front);
 /* Connects to the hub of a state folder (app/hub_place.h). config: the file of the settings that
  * are wanted, NULL if any will do. Gives *ret_fd. 0, -ENOMEM, FRONT_E_NO_HUB: none is there, or
  * it is another user's, or has other settings, or an answer could not be waited for here once the
- * input has ended. */
+ * input has ended. FRONT_E_WITHIN: the hub would have its own tools from us. */
 int front_find(int *ret_fd, const char *state_folder, const char *config);
 
 /* Joins standard input and output to the hub; takes hub_fd. A signal (SIGTERM, SIGINT, SIGHUP) is

@@ -13,6 +13,7 @@
 #include "io/private_file.h"
 #include "io/stdio.h"
 #include "io/unix_socket.h"
+#include "providers/upstream_chain.h"
 
 /* How soon an orphan notices, as in app/serve.c. */
 #define FRONT_PARENT_PERIOD_MS 2000
@@ -71,6 +72,7 @@ static bool front_is_in_vain(void)
 int front_find(int *ret_fd, const char *state_folder, const char *config)
 {
     CLEANUP(mem_freep) char *path = NULL;
+    long pid = 0;
     int fd = -1;
     int r = front_is_in_vain() ? FRONT_E_NO_HUB : hub_place(&path, state_folder, NULL);
 
@@ -84,6 +86,10 @@ int front_find(int *ret_fd, const char *state_folder, const char *config)
     if (config != NULL && !hub_place_has(path, config)) {
         io_fd_close(fd);
         return FRONT_E_NO_HUB;
+    }
+    if (unix_socket_peer_ids(fd, NULL, &pid) == 0 && upstream_chain_has(pid)) {
+        io_fd_close(fd);
+        return FRONT_E_WITHIN;
     }
     *ret_fd = fd;
     return 0;

@@ -125,6 +125,10 @@
 #define LIMIT_UPSTREAM_GATE_MS 3000
 #define LIMIT_UPSTREAM_PARKED  64
 
+/* Hubs before hubs, each a child of the next: one that runs within so many starts no servers. Three
+ * are of use to somebody; more are settings that lead back to themselves. */
+#define LIMIT_UPSTREAM_WITHIN 5
+
 /* What a server lists is kept for the next run, so much of it at most: more is a server that is
  * better asked. Older lists are shown, but the first who asks for lists has them read anew. */
 #define LIMIT_UPSTREAM_KEPT_BYTES ((size_t)8 * 1024 * 1024)

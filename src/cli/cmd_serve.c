@@ -165,8 +165,17 @@ static bool serve_as_front(const CliArgs *args, const Config *config, int *ret_s
     int fd = -1;
     int r;
 
-    if (!serve_may_be_front(args) ||
-        front_find(&fd, state != NULL ? state : config->state, config->path) != 0) {
+    if (!serve_may_be_front(args)) {
+        return false;
+    }
+    r = front_find(&fd, state != NULL ? state : config->state, config->path);
+    if (r == FRONT_E_WITHIN) {
+        fprintf(stderr, "toolwire serve: the hub of this state folder has started this command as "
+                        "one of its servers: it would be its own\n");
+        *ret_status = CLI_EXIT_USAGE;
+        return true;
+    }
+    if (r != 0) {
         return false;
     }
     r = front_stdio(fd, &diag);

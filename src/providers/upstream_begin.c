@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "providers/exec_env.h"
+#include "providers/upstream_chain.h"
 
 #define BEGIN_CAN (CALL_CAN_FORM | CALL_CAN_URL | CALL_CAN_SAMPLE | CALL_CAN_ROOTS)
 
@@ -28,10 +29,37 @@ static int begin_argv(const Upstream *server, const char *const **ret, Arena *ar
     return 0;
 }
 
-static int begin_environment(const Upstream *server, const char *const **ret, Arena *arena)
+/* 0, a negative errno, MCP_PEER_E_CANNOT_START: Diag. */
+static int begin_chain(const Upstream *server, ToolsFileVariable *variable, Arena *arena,
+                       Diag *reterr_diag)
+{
+    const char *value = NULL;
+    int r = upstream_chain_make(&value, arena, &server->spec);
+
+    if (r == UPSTREAM_CHAIN_E_SAME) {
+        return diag_set(reterr_diag, MCP_PEER_E_CANNOT_START,
+                        "it is toolwire itself, with the same settings: this process was started "
+                        "by the same entry, and would start another one like it");
+    }
+    if (r == UPSTREAM_CHAIN_E_DEEP) {
+        return diag_set(reterr_diag, MCP_PEER_E_CANNOT_START,
+                        "toolwire runs here within %d others that started each other, and starts "
+                        "no more servers: do the settings lead back to themselves?",
+                        LIMIT_UPSTREAM_WITHIN);
+    }
+    if (r != 0) {
+        return err_pass(r);
+    }
+    *variable = (ToolsFileVariable){.name = UPSTREAM_CHAIN_VARIABLE, .value = value};
+    return 0;
+}
+
+static int begin_environment(const Upstream *server, const char *const **ret, Arena *arena,
+                             Diag *reterr_diag)
 {
     const UpstreamSpec *spec = &server->spec;
     ToolsFileVariable *variables = arena_alloc_array(arena, spec->n_env + 1, sizeof(*variables));
+    int r;
 
     if (variables == NULL) {
         return err_raise(-ENOMEM);
@@ -39,7 +67,8 @@ static int begin_environment(const Upstream *server, const char *const **ret, Ar
     for (size_t i = 0; i < spec->n_env; i++) {
         variables[i] = (ToolsFileVariable){.name = spec->env[i].name, .value = spec->env[i].value};
     }
-    return exec_env_make(ret, arena, variables, spec->n_env);
+    r = begin_chain(server, &variables[spec->n_env], arena, reterr_diag);
+    return r != 0 ? r : exec_env_make(ret, arena, variables, spec->n_env + 1);
 }
 
 static int begin_fields(const Upstream *server, McpPeerConfig *peer, Arena *arena)
@@ -115,7 +144,7 @@ int upstream_begin(Upstream *server, Diag *reterr_diag)
         r = r != 0 ? r : begin_auth(server, &peer, reterr_diag);
     } else {
         r = begin_argv(server, &peer.argv, &arena);
-        r = r != 0 ? r : begin_environment(server, &peer.environment, &arena);
+        r = r != 0 ? r : begin_environment(server, &peer.environment, &arena, reterr_diag);
     }
     r = r != 0 ? r : mcp_peer_new(&server->peer, &peer, reterr_diag);
     arena_deinit(&arena);

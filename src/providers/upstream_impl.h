@@ -4,6 +4,7 @@
  *     upstream.c          all servers: their beginning, reload and end; the gate
  *     upstream_server.c   one server: start, stop, failure, its timer
  *     upstream_begin.c    what its session begins with: command, environment, address
+ *     upstream_chain.c    toolwires that start toolwires
  *     upstream_event.c    the events of its session, and who here they are for
  *     upstream_list.c     its lists: pages, changes
  *     upstream_kept.c     its lists, kept in a file for the next run

@@ -309,6 +309,36 @@ const tests = {
         await client.end();
     },
 
+    async 'a server that is toolwire itself does not start itself for ever'() {
+        // Settings that name themselves: the second is there, the third is not started.
+        const path = join(work, 'myself.json');
+        settings({ me: { command: toolwire, args: ['serve', '--config', path, '--alone'] } }, path);
+        const client = serve(path);
+        await client.legacy();
+        await client.names();
+        const running = readdirSync('/proc').filter((pid) => {
+            try {
+                return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(path);
+            } catch {
+                return false;
+            }
+        });
+        assert.ok(running.length >= 2 && running.length <= 3, String(running.length)); // the first has a guard
+        await client.end();
+        // A hub whose server would be a front of the same hub.
+        const state = join(work, 'state-myself');
+        const own = settings({ me: { command: toolwire, args: ['serve', '--state', state] } }, undefined, { http: 'off', queue: 'off' });
+        const hub = new Client(['up', '--config', own, '--state', state, '--no-toolkit']);
+        await hub.until((m) => m.method === 'hub');
+        const front = new Client(['serve', '--config', own, '--state', state]);
+        await front.legacy();
+        const { _meta } = (await front.start('tools/list', {})).result;
+        assert.match(_meta['toolwire/servers'][0].why, /it would be its own/);
+        await front.end();
+        hub.child.kill('SIGTERM');
+        assert.equal(await hub.ended, 0);
+    },
+
     async 'a server that misbehaves costs nobody else'() {
         const client = serve(settings({ good: server('legacy', 'good_'), dead: server('dead', 'dead_'), stall: server('stall', 'stall_'),
                                         garbage: server('garbage', 'garbage_'), noisy: server('noisy', 'noisy_'), circle: server('circle', 'circle_'),
