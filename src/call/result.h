@@ -79,13 +79,17 @@ typedef enum CallAskKind {
     CALL_ASK_ROOTS,  /* the folders that the asker works in */
 } CallAskKind;
 
+/* The one member of an answer that is a refusal (takes_error): the error, as JSON-RPC has it. */
+#define CALL_ANSWER_ERROR "toolwire/error"
+
 typedef struct CallAsk {
     Span key; /* the provider's name for the answer; unique in the call */
     CallAskKind kind;
-    Span message; /* text, not JSON */
-    Span schema;  /* JSON object */
-    Span url;     /* text */
-    Span params;  /* JSON object */
+    bool takes_error; /* a refusal is an answer, too; else it ends the call */
+    Span message;     /* text, not JSON */
+    Span schema;      /* JSON object */
+    Span url;         /* text */
+    Span params;      /* JSON object */
 } CallAsk;
 
 /* A call that outlives its request (CALL_RESULT_TASK), as MCP names what becomes of it. */

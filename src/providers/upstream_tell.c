@@ -5,6 +5,33 @@
 
 #include "base/random.h"
 
+/* A legacy server hears the client's error, if that is the answer. */
+static void ask_send_answer(Upstream *server, uint64_t number, JsonValue answer)
+{
+    int64_t code = -32603;
+    Span message = SPAN("the client refused");
+    JsonValue error;
+    JsonValue member;
+    Arena arena;
+
+    if (json_kind(answer) != JSON_OBJECT || !json_get(answer, SPAN(CALL_ANSWER_ERROR), &error) ||
+        json_kind(error) != JSON_OBJECT) {
+        (void)mcp_peer_answer(server->peer, number, json_span(answer));
+        return;
+    }
+    arena_init(&arena, LIMIT_KEEP_BYTES);
+    if (json_get(error, SPAN("code"), &member)) {
+        (void)json_int64(member, &code);
+    }
+    if (json_get(error, SPAN("message"), &member) && json_kind(member) == JSON_STRING &&
+        json_string(member, &arena, &message) != 0) {
+        message = SPAN("the client refused");
+    }
+    code = code < INT32_MIN || code > INT32_MAX ? -32603 : code;
+    (void)mcp_peer_refuse(server->peer, number, (int)code, message);
+    arena_deinit(&arena);
+}
+
 static int ask_decode(const UpstreamAsk *ask, Arena *arena, CallAsk *ret)
 {
     Span params = bytes_span(&ask->params);
@@ -79,7 +106,7 @@ void upstream_asks_answer(UpstreamCall *held, const Call *call, bool is_told)
             continue;
         }
         *at = ask->next;
-        (void)mcp_peer_answer(held->server->peer, ask->number, json_span(answer));
+        ask_send_answer(held->server, ask->number, answer);
         (void)upstream_ask_free(ask);
     }
 }
@@ -121,7 +148,8 @@ static int ask_tell(UpstreamCall *held, Arena *arena)
     r = r != 0 ? r : bytes_append_span(&held->owner, call->owner);
     for (UpstreamAsk *ask = held->asks; r == 0 && ask != NULL; ask = ask->next) {
         if (!ask->is_refused) {
-            r = ask_decode(ask, arena, &asks[result.n_asks++]);
+            r = ask_decode(ask, arena, &asks[result.n_asks]);
+            asks[result.n_asks++].takes_error = !server->is_modern;
         }
         ask->is_told = true;
     }

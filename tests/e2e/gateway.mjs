@@ -242,6 +242,9 @@ const tests = {
         const client = serve(settings({ s: server('legacy') }), asking);
         await client.legacy();
         assert.equal(textOf(await client.call('sample', {})), 'sampled max 7');
+        // What the client says no with reaches the server.
+        client.answer = () => ({ error: { code: -1, message: 'User rejected sampling request' } });
+        assert.equal(textOf(await client.call('sample', {})), 'refused: -1 User rejected sampling request');
         await client.end();
         const mute = serve(settings({ s: server('legacy') }), {});
         await mute.legacy();

@@ -100,7 +100,7 @@ async function call(params, id) {
     }
     case 'sample': {
         const answer = await request('sampling/createMessage', { messages: [], maxTokens: 7 });
-        return text(answer.error ? `refused: ${answer.error.message}` : `sampled ${answer.result.content.text}`);
+        return text(answer.error ? `refused: ${answer.error.code} ${answer.error.message}` : `sampled ${answer.result.content.text}`);
     }
     case 'hang':
         open.add(id);

@@ -53,6 +53,7 @@ typedef struct McpQuestion {
     size_t n_key;
     size_t n_schema; /* behind the key; 0 if it has none */
     bool is_answered;
+    bool takes_error; /* CallAsk.takes_error */
 } McpQuestion;
 
 struct McpRequest {

@@ -203,6 +203,7 @@ static int send_question(McpRequest *request, const CallAsk *ask)
     }
     *question = (McpQuestion){.id = server->last_question + 1,
                               .kind = ask->kind,
+                              .takes_error = ask->takes_error,
                               .key_at = words->n - schema.n - ask->key.n,
                               .n_key = ask->key.n,
                               .n_schema = schema.n};
@@ -378,6 +379,23 @@ static McpRequest *find_question(McpServer *server, uint64_t id, McpQuestion **r
     return NULL;
 }
 
+/* The client's error as an answer, for a provider that passes it on. Into server->text. */
+static int write_error_answer(McpServer *server, JsonValue error, Span *ret)
+{
+    JsonWriter w;
+    int r;
+
+    bytes_clear(&server->text);
+    json_writer_init(&w, &server->text, JSON_STYLE_COMPACT);
+    json_write_object(&w);
+    json_write_key(&w, SPAN(CALL_ANSWER_ERROR));
+    json_write_value(&w, error);
+    json_write_end_object(&w);
+    r = json_writer_finish(&w);
+    *ret = bytes_span(&server->text);
+    return r;
+}
+
 /* A sampling or roots request that the client would not or could not serve. */
 static void end_refused(McpServer *server, McpRequest *request, JsonValue error)
 {
@@ -438,6 +456,8 @@ void mcp_take_answer(McpServer *server, const JsonrpcMessage *message)
                              &problem);
     } else if (is_elicitation(question->kind)) {
         answer = SPAN("{\"action\":\"cancel\"}");
+    } else if (question->takes_error) {
+        r = write_error_answer(server, message->error, &answer);
     } else {
         end_refused(server, request, message->error);
         return;
@@ -449,6 +469,7 @@ void mcp_take_answer(McpServer *server, const JsonrpcMessage *message)
     if (r == 0) {
         r = add_answer(request, question, answer);
     }
+    bytes_clear_keep(&server->text, LIMIT_KEEP_BYTES);
     if (r != 0) {
         end_too_large(server, request, r);
     } else if (request->n_unanswered == 0) {

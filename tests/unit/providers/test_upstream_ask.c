@@ -65,6 +65,21 @@ static void a_question_parks_the_call_and_the_answer_resumes_it(void **state)
     assert_int_equal(rig_seen(0, "tools/call"), 1); /* it was one call */
 }
 
+/* A client says no with an error: the server hears it, and goes on with its call. */
+static void an_error_is_an_answer_too(void **state)
+{
+    Asker *asker;
+
+    (void)state;
+    (void)rig_server("a", ASKS);
+    asker = asked();
+    assert_true(asker->takes_error);
+    rig_answer(asker, "{\"toolwire/error\":{\"code\":-1,\"message\":\"not now\"}}");
+    UNTIL(first_is_answered);
+    assert_int_equal(asker->kind, CALL_RESULT_TOOL);
+    assert_int_equal(rig_seen(0, "\"error\":{\"code\":-1,\"message\":\"not now\"}"), 1);
+}
+
 /* A state is good once. */
 static void an_answer_that_comes_again_finds_nothing(void **state)
 {
@@ -513,6 +528,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_question_parks_the_call_and_the_answer_resumes_it),
+        TEST(an_error_is_an_answer_too),
         TEST(an_answer_that_comes_again_finds_nothing),
         TEST(somebody_else_may_not_answer),
         TEST(who_cannot_be_asked_is_not_and_the_server_hears_it),

@@ -38,6 +38,7 @@ typedef struct Asker {
     bool may_have_run;
     size_t n_asks;
     CallAskKind ask_kind;
+    bool takes_error;   /* the first question */
     char message[2048]; /* of an error, or of the first question */
     char key[64];       /* of the first question */
     char state[64];
@@ -114,6 +115,7 @@ TW_UNUSED static void asker_finish(Call *call, const CallResult *result)
     rig_copy(asker->meta, sizeof(asker->meta), result->meta);
     if (result->n_asks > 0) {
         asker->ask_kind = result->asks[0].kind;
+        asker->takes_error = result->asks[0].takes_error;
         rig_copy(asker->message, sizeof(asker->message), result->asks[0].message);
         rig_copy(asker->key, sizeof(asker->key), result->asks[0].key);
     }
