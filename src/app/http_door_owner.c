@@ -13,7 +13,7 @@
  * already. Without memory nobody is named. */
 static void owner_name(const HttpDoor *door, const HttpAsker *who, uint64_t session, Call *call)
 {
-    static const CallAsker nobody = {.dialect = "mcp-http", .who = ""};
+    static const CallAsker nobody = {.dialect = "mcp-http", .who = "", .is_model = true};
     const char *address = door->asking != NULL ? door->asking->address : "";
     size_t n_address = strlen(address);
     size_t n_subject = strlen(who->grant.subject);
@@ -34,7 +34,9 @@ static void owner_name(const HttpDoor *door, const HttpAsker *who, uint64_t sess
         text[n_address] = ' ';
         memcpy(text + n_address + 1, who->grant.subject, n_subject + 1);
     }
-    *asker = (CallAsker){.dialect = nobody.dialect, .who = text, .session = session};
+    *asker = nobody;
+    asker->who = text;
+    asker->session = session;
     call->asker = asker;
 }
 

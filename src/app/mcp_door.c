@@ -567,6 +567,7 @@ static int door_init(McpDoor *door, const McpDoorConfig *config)
 
     router_quota_init(&door->quota, config->limits, io_loop_now_ms(door->loop));
     asker_init_pair(&door->asker, "mcp", config->in_fd, config->out_fd);
+    door->asker.call.is_model = true;
     ndjson_reader_init(&door->reader, config->max_request_bytes != 0 ? config->max_request_bytes
                                                                      : LIMIT_MCP_REQUEST_BYTES);
     ndjson_writer_init(&door->writer, max_response,

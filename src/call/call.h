@@ -104,6 +104,7 @@ typedef struct CallAsker {
                             (router_forsake); else it may be gone when its call has ended */
     uint64_t session;    /* whose calls have different askers, and are one client's all the same;
                             0: nobody knows */
+    bool is_model;       /* a language model reads what it gets: long results may be shortened */
 } CallAsker;
 
 /* How the call reaches the one who asked. Implemented by dialects. */

@@ -1,19 +1,15 @@
 /* Results on their way to askers whose models read them. */
 #include "router/router_impl.h"
 
-#include <string.h>
-
 void router_set_shorten(Router *router, const RouterShorten *shorten)
 {
     router->shorten = shorten;
 }
 
-/* Who reads for a model: what comes by MCP. The work of a task is kept whole, and shortened when it
- * is fetched. */
+/* The work of a task is kept whole, and shortened when it is fetched. */
 static bool is_for_model(const Call *call)
 {
-    return call->asker != NULL && strcmp(call->asker->dialect, "mcp") == 0 &&
-           call->later != CALL_LATER_IS_TASK;
+    return call->asker != NULL && call->asker->is_model && call->later != CALL_LATER_IS_TASK;
 }
 
 const CallTask *router_shorten_task(const Router *router, const CallTask *task, Span owner,

@@ -8,11 +8,13 @@ import os from 'node:os';
 import path from 'node:path';
 import readline from 'node:readline';
 import { assert, Checks } from '../interop/checks.mjs';
+import { messagesOf, modernRequest, send } from '../interop/http.mjs';
 
 const toolwire = path.resolve(process.argv[2]);
 const checks = new Checks('context');
 const work = mkdtempSync(path.join(os.tmpdir(), 'tw-context-'));
 const env = { PATH: process.env.PATH, HOME: work, XDG_RUNTIME_DIR: work, XDG_STATE_HOME: work, TMPDIR: work };
+process.setMaxListeners(0); // each program that is started has one
 process.once('exit', () => rmSync(work, { recursive: true, force: true }));
 
 const MODERN = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {},
@@ -70,6 +72,48 @@ class Wire {
     async end() {
         this.child.stdin.end();
         await once(this.child, 'exit');
+    }
+}
+
+/** The same questions over HTTP: of a session, or each for itself. */
+class Web {
+    #id = 0;
+    #session = {};
+
+    constructor(url) {
+        this.url = url;
+    }
+
+    async #post({ headers, body }) {
+        const answer = await send(this.url, { headers: { ...this.#session, ...headers }, body });
+        const messages = [];
+        for await (const message of messagesOf(answer)) {
+            messages.push(message);
+        }
+        return { answer, message: messages.find(({ id }) => id === body.id) };
+    }
+
+    async ask(method, params = {}) {
+        const id = ++this.#id;
+        const { message } = await this.#post(params._meta === MODERN ? modernRequest(id, method, params)
+            : { body: { jsonrpc: '2.0', id, method, params } });
+        assert.equal(message.error, undefined, JSON.stringify(message.error));
+        return message.result;
+    }
+
+    call(name, args, more = {}) {
+        return this.ask('tools/call', { name, arguments: args, ...more });
+    }
+
+    async hello(protocolVersion) {
+        const { answer } = await this.#post({ body: { jsonrpc: '2.0', id: 'hello', method: 'initialize',
+            params: { protocolVersion, capabilities: {}, clientInfo: { name: 'context', version: '1' } } } });
+        this.#session = { 'mcp-session-id': answer.headers['mcp-session-id'], 'mcp-protocol-version': protocolVersion };
+        await this.#post({ body: { jsonrpc: '2.0', method: 'notifications/initialized' } });
+        return this;
+    }
+
+    end() {
     }
 }
 
@@ -148,13 +192,27 @@ await checks.check('a hub counts and records the tool that was meant, and lists 
 });
 
 const LONG = 'The quick brown fox jumps over the lazy d\u00f6g. '.repeat(2000);
-for (const era of ['2024-11-05', '2025-11-25', '2026-07-28']) {
-    const wire = new Wire(['serve', '--alone', '--config', 'none', '--no-toolkit', '--diagnostics', '--max-result', '4KiB']);
+const shortConfig = path.join(work, 'short.json');
+writeFileSync(shortConfig, JSON.stringify({ limits: { result_bytes: '4KiB' }, http: '127.0.0.1:0', queue: 'off', state: path.join(work, 'short') }));
+const shortHub = spawn(toolwire, ['up', '--config', shortConfig, '--json', '--diagnostics', '--no-toolkit', '--pipe', path.join(work, 'short-pipe')],
+    { cwd: work, env, stdio: ['ignore', 'pipe', 'inherit'] });
+process.once('exit', () => shortHub.kill('SIGKILL'));
+const { http: { url: shortUrl } } = JSON.parse((await once(shortHub.stdout, 'data'))[0]);
+const DOORS = {
+    stdio: () => new Wire(['serve', '--alone', '--config', 'none', '--no-toolkit', '--diagnostics', '--max-result', '4KiB']),
+    front: () => new Wire(['serve', '--config', shortConfig]),
+    http: () => new Web(shortUrl),
+};
+for (const [door, era] of Object.keys(DOORS).flatMap((name) => ['2024-11-05', '2025-11-25', '2026-07-28'].map((year) => [name, year]))) {
+    if (door === 'http' && era === '2024-11-05') {
+        continue; // it had another transport
+    }
+    const wire = DOORS[door]();
     const meta = era === '2026-07-28' ? { _meta: MODERN } : {};
     if (era !== '2026-07-28') {
         await wire.hello(era);
     }
-    await checks.check(`${era}: a long result is shortened, and can be read to its end`, async () => {
+    await checks.check(`${door}, ${era}: a long result is shortened, and can be read to its end`, async () => {
         const result = await wire.call('echo', { message: LONG }, meta);
         assert.ok(JSON.stringify(result).length < 6000);
         const [, id, offset] = /"id":"([0-9a-f]{32})","offset":(\d+)/.exec(text(result));
@@ -179,6 +237,8 @@ for (const era of ['2024-11-05', '2025-11-25', '2026-07-28']) {
     });
     await wire.end();
 }
+shortHub.kill('SIGTERM');
+await once(shortHub, 'exit');
 
 await checks.check('settings that make no sense are refused by name', async () => {
     const bad = path.join(work, 'bad.json');

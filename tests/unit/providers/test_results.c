@@ -47,7 +47,7 @@ static void asker_finish(Call *call, const CallResult *result)
 }
 
 static const CallDoor asker_door = {.finish = asker_finish};
-static const CallAsker model = {.dialect = "mcp", .who = "test"};
+static const CallAsker model = {.dialect = "test", .who = "test", .is_model = true};
 static const CallAsker program = {.dialect = "callsock", .who = "test"};
 
 typedef struct Fixture {
