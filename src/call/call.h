@@ -107,6 +107,10 @@ typedef struct CallAsker {
     bool is_model;       /* a language model reads what it gets: long results may be shortened */
 } CallAsker;
 
+/* In the `_meta` of a list of tools: the request has it true, and the answer an array with one name
+ * for each tool, of the server that has it, or null. */
+#define CALL_META_ORIGINS "toolwire/origins"
+
 /* How the call reaches the one who asked. Implemented by dialects. */
 typedef struct CallDoor {
     /* The end of one dispatch; borrows result until return. The call is the door's again. */
@@ -139,6 +143,9 @@ typedef struct CallProvider {
     bool (*word)(void *context, const CallResult *error, CallResult *ret);
     /* Is somebody there who could run it now? For work that can wait. May be NULL: always. */
     bool (*is_there)(void *context);
+    /* Whose it is, where a provider has what several others have: a name, text; borrowed until
+     * anything is added or taken out. May be NULL: its own. */
+    Span (*origin)(void *context);
 } CallProvider;
 
 /* arguments, inputs, completion.context; target, completion.argument and value, state. */
@@ -159,7 +166,8 @@ struct Call {
     CallCompletion completion;
     Span cursor;
     bool has_cursor;
-    bool only_shown; /* of a list of tools: without those that the router hides */
+    bool only_shown;    /* of a list of tools: without those that the router hides */
+    bool wants_origins; /* of a list of tools: it says whose each of them is */
     bool wants_progress;
     CallLogLevel log_level;
     unsigned can;       /* CALL_CAN_* */

@@ -183,10 +183,12 @@ static int tools_run(const CliArgs *args)
 {
     CLEANUP(peer_session_closep) PeerSession *session = NULL;
     CLEANUP(arena_deinit) Arena arena = ARENA_NULL;
+    bool counts = args->values[OPTION_TOKENS] != NULL;
+    JsonValue origins = JSON_VALUE_NULL;
     JsonValue tools;
     int status;
 
-    if (args->n_operands > 0 && args->values[OPTION_TOKENS] != NULL) {
+    if (args->n_operands > 0 && counts) {
         return cli_usage_error(args, "--tokens is about all tools, but got '%s'",
                                args->operands[0]);
     }
@@ -198,12 +200,14 @@ static int tools_run(const CliArgs *args)
         return status;
     }
     arena_init(&arena, SIZE_MAX);
-    status = peer_session_list(session, SPAN("tools/list"), SPAN("tools"), SPAN("name"), &tools);
+    status = counts ? peer_session_list_tools(session, &tools, &origins)
+                    : peer_session_list(session, SPAN("tools/list"), SPAN("tools"), SPAN("name"),
+                                        &tools);
     if (status != 0) {
         return status;
     }
-    if (args->values[OPTION_TOKENS] != NULL) {
-        return tools_tokens_show(session, tools, &arena);
+    if (counts) {
+        return tools_tokens_show(session, tools, origins, &arena);
     }
     return tools_show(session, tools, args->n_operands == 1 ? args->operands[0] : NULL, &arena);
 }

@@ -130,6 +130,7 @@ int peer_session_open(PeerSession **ret, const CliArgs *args)
     bytes_init(&session->text, LIMIT_MCP_RESPONSE_BYTES);
     bytes_init(&session->words, LIMIT_MCP_RESPONSE_BYTES);
     bytes_init(&session->list, SESSION_LIST_BYTES);
+    bytes_init(&session->origins, SESSION_LIST_BYTES);
     bytes_init(&session->params, LIMIT_MCP_RESPONSE_BYTES);
     r = session_init(session, &client, &diag);
     if (r != 0) {
@@ -176,6 +177,7 @@ PeerSession *peer_session_close(PeerSession *session)
     bytes_deinit(&session->text);
     bytes_deinit(&session->words);
     bytes_deinit(&session->list);
+    bytes_deinit(&session->origins);
     bytes_deinit(&session->params);
     return mem_free(session);
 }
@@ -190,14 +192,19 @@ void peer_session_closep(PeerSession **session)
 /* Asks, and runs the loop until the answer is there. */
 void peer_session_ask(PeerSession *session, Span method, Span params)
 {
+    McpRequestOptions options = {.wants_progress = true};
     int r;
+
+    if (session->wants_origins) {
+        options.meta = SPAN("\"" CALL_META_ORIGINS "\":true");
+    }
 
     if (session->outcome == SESSION_FAILED) {
         return; /* it has been said before */
     }
     session->outcome = SESSION_WAITS;
     session->code = 0;
-    r = mcp_peer_request(session->peer, method, params, true, &session->id);
+    r = mcp_peer_request_with(session->peer, method, params, &options, &session->id);
     if (r == 0) {
         r = io_loop_run(session->loop);
     }

@@ -56,6 +56,10 @@ int peer_session_request(PeerSession *session, Span method, Span params, JsonVal
  * method. */
 int peer_session_list(PeerSession *session, Span method, Span key, Span name, JsonValue *ret);
 
+/* The list of tools, and whose each of them is, as a hub says it (CALL_META_ORIGINS): an array of
+ * names and nulls in their order. Both valid until the next list. */
+int peer_session_list_tools(PeerSession *session, JsonValue *ret, JsonValue *ret_origins);
+
 /* Says what is wrong with the answer of the server; returns CLI_EXIT_FAILED. */
 int peer_session_malformed(const PeerSession *session, const Diag *diag);
 

@@ -38,6 +38,8 @@ struct PeerSession {
     JsonDoc doc;
     Bytes words; /* of the error at hand */
     Bytes list;
+    bool wants_origins; /* of the list at hand */
+    Bytes origins;      /* whose its entries are, one for each */
     Arena list_arena;
     Bytes params;
 };

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/limits.h"
+#include "call/call.h"
 #include "cli/peer_content.h"
 #include "cli/table.h"
 #include "dialect/mcp/render.h"
@@ -55,6 +56,30 @@ static void list_tell_servers(const PeerSession *session, JsonValue page)
     }
 }
 
+/* Whose the entries of a page are; null, each of them, if that is not said. 0, -ENOMEM,
+ * BYTES_E_FULL. */
+static int list_take_origins(PeerSession *session, JsonValue page, JsonValue entries)
+{
+    JsonIter origin = json_iter(page);
+    JsonValue origins;
+    JsonValue meta;
+    bool is_said = json_get(page, SPAN("_meta"), &meta) &&
+                   json_get(meta, SPAN(CALL_META_ORIGINS), &origins) &&
+                   json_kind(origins) == JSON_ARRAY && json_count(origins) == json_count(entries);
+    int r = 0;
+
+    if (is_said) {
+        origin = json_iter(origins);
+    }
+    for (size_t n = json_count(entries); r == 0 && n > 0; n--) {
+        Span name = is_said && json_iter_next(&origin) ? json_span(origin.value) : SPAN("null");
+
+        r = session->origins.n > 1 ? bytes_append_byte(&session->origins, ',') : 0;
+        r = r != 0 ? r : bytes_append_span(&session->origins, name);
+    }
+    return r;
+}
+
 /* Adds the entries of a page to the list. 0, -ENOMEM, BYTES_E_FULL. */
 static int list_take_page(PeerSession *session, JsonValue page, Span key)
 {
@@ -63,6 +88,7 @@ static int list_take_page(PeerSession *session, JsonValue page, Span key)
 
     list_tell_servers(session, page);
     (void)json_get(page, key, &entries);
+    r = session->wants_origins ? list_take_origins(session, page, entries) : 0;
     for (JsonIter it = json_iter(entries); r == 0 && json_iter_next(&it);) {
         r = session->list.n > 1 ? bytes_append_byte(&session->list, ',') : 0;
         r = r != 0 ? r : bytes_append_span(&session->list, json_span(it.value));
@@ -155,5 +181,29 @@ int peer_session_list(PeerSession *session, Span method, Span key, Span name, Js
         return list_fail(session, r);
     }
     *ret = json_root(&doc);
+    return 0;
+}
+
+int peer_session_list_tools(PeerSession *session, JsonValue *ret, JsonValue *ret_origins)
+{
+    JsonDoc doc;
+    int r;
+
+    bytes_clear(&session->origins);
+    (void)bytes_append_byte(&session->origins, '[');
+    session->wants_origins = true;
+    r = peer_session_list(session, SPAN("tools/list"), SPAN("tools"), SPAN("name"), ret);
+    session->wants_origins = false;
+    if (r != 0) {
+        return r;
+    }
+    r = bytes_append_byte(&session->origins, ']');
+    r = r != 0 ? r
+               : json_parse(&doc, &session->list_arena, session->origins.data, session->origins.n,
+                            NULL, NULL);
+    if (r != 0) {
+        return list_fail(session, r);
+    }
+    *ret_origins = json_root(&doc);
     return 0;
 }

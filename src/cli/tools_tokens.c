@@ -12,9 +12,6 @@
 #include "toolkit/chart/grid.h"
 #include "json/writer.h"
 
-/* What stands between the name of a server and that of its tool. */
-#define TOKENS_SEPARATOR "__"
-
 /* What is printed of all tools that a list may have. */
 #define TOKENS_OUTPUT_BYTES ((size_t)256 * 1024 * 1024)
 
@@ -36,18 +33,6 @@ typedef struct Costs {
     Cost sum;
 } Costs;
 
-static Span cost_server(Span name)
-{
-    Span separator = SPAN(TOKENS_SEPARATOR);
-
-    for (size_t i = 1; i + separator.n < name.n; i++) {
-        if (span_starts_with(span_make(name.p + i, name.n - i), separator)) {
-            return span_make(name.p, i);
-        }
-    }
-    return SPAN_NULL;
-}
-
 static Cost cost_of(JsonValue tool, size_t place, Arena *arena)
 {
     Span json = json_span(tool);
@@ -58,7 +43,6 @@ static Cost cost_of(JsonValue tool, size_t place, Arena *arena)
                  .n_tokens = tokens_estimate(json)};
     JsonValue schema;
 
-    cost.server = cost_server(cost.name);
     cost.n_model = tokens_estimate(cost.name) +
                    tokens_estimate(peer_content_text(tool, SPAN("description"), arena));
     if (json_get(tool, SPAN("inputSchema"), &schema)) {
@@ -100,8 +84,9 @@ static void costs_add_server(Costs *costs, const Cost *tool)
     cost_add(&costs->servers[i], tool);
 }
 
-static int costs_count(Costs *costs, JsonValue tools, Arena *arena)
+static int costs_count(Costs *costs, JsonValue tools, JsonValue origins, Arena *arena)
 {
+    JsonIter origin = json_iter(origins);
     size_t n = json_count(tools);
     int r;
 
@@ -111,9 +96,15 @@ static int costs_count(Costs *costs, JsonValue tools, Arena *arena)
         return err_raise(-ENOMEM);
     }
     for (JsonIter it = json_iter(tools); json_iter_next(&it);) {
-        costs->tools[costs->n_tools] = cost_of(it.value, costs->n_tools, arena);
-        cost_add(&costs->sum, &costs->tools[costs->n_tools]);
-        costs_add_server(costs, &costs->tools[costs->n_tools]);
+        Cost *cost = &costs->tools[costs->n_tools];
+
+        *cost = cost_of(it.value, costs->n_tools, arena);
+        if (json_iter_next(&origin) && json_kind(origin.value) == JSON_STRING &&
+            json_string(origin.value, arena, &cost->server) < 0) {
+            return err_raise(-ENOMEM);
+        }
+        cost_add(&costs->sum, cost);
+        costs_add_server(costs, cost);
         costs->n_tools++;
     }
     r = sort_items(costs->tools, costs->n_tools, sizeof(Cost), cost_compare, STOP_NEVER);
@@ -241,11 +232,11 @@ static int costs_write_servers(const Costs *costs, size_t width, bool coloured, 
     return r != 0 ? r : bytes_append_byte(out, '\n');
 }
 
-int tools_tokens_write(JsonValue tools, bool as_json, size_t width, bool coloured, Arena *arena,
-                       Bytes *out)
+int tools_tokens_write(JsonValue tools, JsonValue origins, bool as_json, size_t width,
+                       bool coloured, Arena *arena, Bytes *out)
 {
     Costs costs;
-    int r = costs_count(&costs, tools, arena);
+    int r = costs_count(&costs, tools, origins, arena);
 
     if (r != 0) {
         return err_pass(r);
@@ -254,7 +245,7 @@ int tools_tokens_write(JsonValue tools, bool as_json, size_t width, bool coloure
         r = costs_write_json(&costs, out);
         return r != 0 ? r : bytes_append_byte(out, '\n');
     }
-    if (costs.n_servers > 1) {
+    if (costs.n_servers > 1 || (costs.n_servers == 1 && costs.servers[0].name.n > 0)) {
         r = costs_write_servers(&costs, width, coloured, arena, out);
     }
     if (costs.n_tools > 0) {
@@ -270,14 +261,14 @@ int tools_tokens_write(JsonValue tools, bool as_json, size_t width, bool coloure
                                      costs.sum.n_tokens, costs.sum.n_model);
 }
 
-int tools_tokens_show(PeerSession *session, JsonValue tools, Arena *arena)
+int tools_tokens_show(PeerSession *session, JsonValue tools, JsonValue origins, Arena *arena)
 {
     const CliArgs *args = peer_session_args(session);
     Bytes out;
     int r;
 
     bytes_init(&out, TOKENS_OUTPUT_BYTES);
-    r = tools_tokens_write(tools, args->values[PEER_OPTION_JSON] != NULL,
+    r = tools_tokens_write(tools, origins, args->values[PEER_OPTION_JSON] != NULL,
                            table_terminal_width(stdout), cli_wants_colour(stdout), arena, &out);
     if (r == 0) {
         (void)fwrite(out.data, 1, out.n, stdout);

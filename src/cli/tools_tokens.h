@@ -2,8 +2,8 @@
  * --tokens`.
  *
  * Counted is the description of each tool as it came, and what of it clients hand on to a model:
- * name, description and input schema. A hub names a tool of another server SERVER__TOOL where it
- * must; these are added up by server, the others are its own. Tokens are estimated
+ * name, description and input schema. Whose each tool is, a hub says beside its list
+ * (CALL_META_ORIGINS), for names do not tell; they are added up by server. Tokens are estimated
  * (base/tokens.h). */
 #pragma once
 
@@ -12,9 +12,10 @@
 #include "cli/peer_session.h"
 #include "json/json.h"
 
-/* Appends tables, or JSON. width: of the terminal, 0: it is none. 0, -ENOMEM, BYTES_E_FULL. */
-int tools_tokens_write(JsonValue tools, bool as_json, size_t width, bool coloured, Arena *arena,
-                       Bytes *out);
+/* Appends tables, or JSON. origins: an array, for each tool the name of its server, or what is no
+ * string. width: of the terminal, 0: it is none. 0, -ENOMEM, BYTES_E_FULL. */
+int tools_tokens_write(JsonValue tools, JsonValue origins, bool as_json, size_t width,
+                       bool coloured, Arena *arena, Bytes *out);
 
 /* Prints it as the session's options say. An exit status. */
-int tools_tokens_show(PeerSession *session, JsonValue tools, Arena *arena);
+int tools_tokens_show(PeerSession *session, JsonValue tools, JsonValue origins, Arena *arena);

@@ -320,7 +320,15 @@ static bool upstream_is_there(void *context)
     return item->server->state != UPSTREAM_DOWN;
 }
 
+static Span upstream_origin(void *context)
+{
+    const UpstreamItem *item = context;
+
+    return span_from_str(item->server->spec.name);
+}
+
 const CallProvider upstream_provider = {.name = "upstream",
                                         .start = upstream_start,
                                         .cancel = upstream_cancel,
-                                        .is_there = upstream_is_there};
+                                        .is_there = upstream_is_there,
+                                        .origin = upstream_origin};

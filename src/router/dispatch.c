@@ -9,6 +9,7 @@
 #include "router/command.h"
 #include "router/cursor.h"
 #include "router/router_impl.h"
+#include "json/writer.h"
 
 /* Now, as a task, or not at all: what the asker takes and what the tool wants. */
 static void router_start_when(Router *router, Call *call, RouterEntry *entry)
@@ -286,6 +287,37 @@ static int router_describe_all(Router *router, RouterTable *table)
     return 0;
 }
 
+/* Adds to what is said beside a page whose each of its entries is, in their order: a name, or null
+ * for what is this program's own. 0, -ENOMEM. */
+static int router_add_origins(Router *router, RouterEntry *const *entries, size_t n, Span *meta)
+{
+    JsonWriter w;
+    int r;
+
+    bytes_clear(&router->origins);
+    json_writer_init(&w, &router->origins, JSON_STYLE_COMPACT);
+    json_write_object(&w);
+    if (meta->n > 2) {
+        json_write_raw(&w, span_make(meta->p + 1, meta->n - 2));
+    }
+    json_write_key(&w, SPAN(CALL_META_ORIGINS));
+    json_write_array(&w);
+    for (size_t i = 0; i < n; i++) {
+        const RouterEntry *entry = entries[i];
+
+        if (entry->provider->origin != NULL) {
+            json_write_string(&w, entry->provider->origin(entry->context));
+        } else {
+            json_write_null(&w);
+        }
+    }
+    json_write_end_array(&w);
+    json_write_end_object(&w);
+    r = json_writer_finish(&w);
+    *meta = r == 0 ? bytes_span(&router->origins) : *meta;
+    return r < 0 ? err_pass(r) : 0; /* too long to be said: the list is worth more */
+}
+
 static void router_dispatch_list(Router *router, Call *call, RouterKind kind)
 {
     RouterTable *table = kind == ROUTER_TOOL && call->only_shown && router->shows != NULL
@@ -318,6 +350,11 @@ static void router_dispatch_list(Router *router, Call *call, RouterKind kind)
     page.next_cursor = bytes_span(&router->words);
     if (router->list_meta != NULL) {
         page.meta = router->list_meta(router->list_meta_context, kind);
+    }
+    if (call->wants_origins &&
+        router_add_origins(router, table->entries + start, n, &page.meta) != 0) {
+        router_end_error(call, CALL_ERROR_INTERNAL);
+        return;
     }
     router_end(call, &page);
 }

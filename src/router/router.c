@@ -12,6 +12,9 @@
 /* A message that names what a peer sent (a tool's name, a URI); longer ones are said without. */
 #define ROUTER_WORDS_BYTES 4096
 
+/* Names of servers, one for each tool of a page, and what else is said beside it. */
+#define ROUTER_ORIGINS_BYTES ((size_t)8 * 1024 * 1024)
+
 /* Serial numbers of a rank: more than any process adds. */
 #define ROUTER_RANK_SHIFT 48
 
@@ -52,6 +55,7 @@ int router_new(Router **ret, const RouterLimits *limits, HashSeed seed)
     }
     map_init(&router->wanted, seed, LIMIT_ROUTER_ENTRIES);
     bytes_init(&router->words, ROUTER_WORDS_BYTES);
+    bytes_init(&router->origins, ROUTER_ORIGINS_BYTES);
     /* Bounded by the size of a description. */
     arena_init(&router->scratch, SIZE_MAX);
     r = router_faults_init(&router->faults);
@@ -84,6 +88,7 @@ Router *router_free(Router *router)
     router->shown.descriptions = mem_free(router->shown.descriptions);
     router_faults_deinit(&router->faults);
     bytes_deinit(&router->words);
+    bytes_deinit(&router->origins);
     arena_deinit(&router->scratch);
     return mem_free(router);
 }

@@ -44,6 +44,7 @@ struct Router {
 
     RouterFaults faults;
     Bytes words;   /* a message or cursor that a result borrows */
+    Bytes origins; /* and what is said beside a list */
     Arena scratch; /* for descriptions that are being added */
 
     RouterListener *listeners;

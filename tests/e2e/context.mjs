@@ -240,6 +240,27 @@ for (const [door, era] of Object.keys(DOORS).flatMap((name) => ['2024-11-05', '2
 shortHub.kill('SIGTERM');
 await once(shortHub, 'exit');
 
+await checks.check('what each server costs is known from where its tools are, not from their names', async () => {
+    const config = path.join(work, 'origins.json');
+    const child = (more) => ({ command: toolwire, args: ['serve', '--alone', '--config', 'none', '--no-toolkit', ...more] });
+    const tools = path.join(work, 'tools.json');
+    writeFileSync(tools, JSON.stringify(['odd__name', '____31m'].map((name) => ({ name, description: 'd', input_schema: { type: 'object' }, command: ['true'] }))));
+    writeFileSync(config, JSON.stringify({ mcpServers: { plain: child(['--diagnostics']), odd: child(['--tools', tools]) },
+        limits: { page_size: 2 }, http: 'off', queue: 'off', state: path.join(work, 'origins') }));
+    const serve = `${toolwire} serve --alone --config ${config} --no-toolkit`;
+    for (const era of ['legacy', 'modern']) {
+        const said = JSON.parse(execFileSync(toolwire, ['tools', '--tokens', '--json', '--era', era, '--server', serve], { env, cwd: work }));
+        assert.deepEqual(said.servers.map(({ server, tools: n }) => `${server} ${n}`).sort(), ['odd 2', 'plain 3'], JSON.stringify(said.servers));
+        assert.equal(said.servers.reduce((sum, { tokens }) => sum + tokens, 0), said.total.tokens);
+        assert.equal(said.tools.find(({ name }) => name === 'odd__name').server, 'odd');
+    }
+    assert.match(String(execFileSync(toolwire, ['tools', '--tokens', '--server', serve], { env, cwd: work })), /^plain +3 /m);
+    // Who does not ask is not told.
+    const wire = await new Wire(['serve', '--alone', '--config', config, '--no-toolkit']).hello('2025-11-25');
+    assert.doesNotMatch(JSON.stringify(await wire.ask('tools/list')), /origins/);
+    await wire.end();
+});
+
 await checks.check('settings that make no sense are refused by name', async () => {
     const bad = path.join(work, 'bad.json');
     for (const [settings, wanted] of [[{ lazy_tools: 7 }, /lazy_tools: expected true, false or an object/],

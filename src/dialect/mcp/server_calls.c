@@ -227,6 +227,17 @@ static void detach(Call *call)
 static const CallDoor door = {
     .finish = finish, .progress = progress, .log = log_record, .detach = detach};
 
+/* `toolwire tools --tokens` wants to know whose each tool is; nobody else is told. */
+static bool wants_origins(const McpInbound *in, const Wanted *want)
+{
+    JsonValue wants;
+    bool flag = false;
+
+    return want->verb == CALL_LIST_TOOLS && in->known.meta.node != NULL &&
+           json_get(in->known.meta, SPAN(CALL_META_ORIGINS), &wants) && json_bool(wants, &flag) &&
+           flag;
+}
+
 /* Opens the request and queues it. */
 static void open_call(McpServer *server, const McpInbound *in, Span method, const Wanted *want,
                       bool is_bare)
@@ -263,6 +274,7 @@ static void open_call(McpServer *server, const McpInbound *in, Span method, cons
     call->cursor = want->cursor;
     call->has_cursor = want->cursor.p != NULL;
     call->only_shown = in->offer.lazy_tools;
+    call->wants_origins = wants_origins(in, want);
     call->wants_progress = in->token.n > 0;
     call->log_level = in->log_level;
     call->names_missing = in->revision >= MCP_FIRST_MODERN;

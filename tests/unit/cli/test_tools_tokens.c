@@ -12,24 +12,35 @@
     "{\"name\":\"files__read\",\"description\":\"Reads a whole file and gives its lines.\","       \
     "\"inputSchema\":{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\"}}},"       \
     "\"outputSchema\":{\"type\":\"object\"}},"                                                     \
-    "{\"name\":\"files__stat\"},{\"name\":\"__odd\"},{\"name\":\"odd__\"}]"
+    "{\"name\":\"stat\"},{\"name\":\"odd__one\"},{\"name\":\"odd__\"}]"
 
-static const char *write_text(const char *json, bool as_json)
+/* Names do not tell whose a tool is. */
+#define ORIGINS "[null,\"files\",\"files\",null]"
+
+static const char *write_with(const char *json, const char *origins, bool as_json)
 {
     static char text[8192];
     Arena arena;
+    JsonDoc whose;
     JsonDoc doc;
     Bytes out;
 
     arena_init(&arena, SIZE_MAX);
     bytes_init(&out, sizeof(text) - 1);
     assert_int_equal(json_parse(&doc, &arena, json, strlen(json), NULL, NULL), 0);
-    assert_int_equal(tools_tokens_write(json_root(&doc), as_json, 0, false, &arena, &out), 0);
+    assert_int_equal(json_parse(&whose, &arena, origins, strlen(origins), NULL, NULL), 0);
+    assert_int_equal(
+        tools_tokens_write(json_root(&doc), json_root(&whose), as_json, 0, false, &arena, &out), 0);
     memcpy(text, out.data, out.n);
     text[out.n] = '\0';
     bytes_deinit(&out);
     arena_deinit(&arena);
     return text;
+}
+
+static const char *write_text(const char *json, bool as_json)
+{
+    return write_with(json, ORIGINS, as_json);
 }
 
 static void the_dearest_tool_comes_first_and_sums_are_right(void **state)
@@ -59,6 +70,8 @@ static void one_server_has_no_table_of_servers(void **state)
 {
     (void)state;
     assert_null(strstr(write_text("[{\"name\":\"a\"}]", false), "server"));
+    assert_null(strstr(write_with("[{\"name\":\"a__b\"}]", "[]", false), "server"));
+    assert_non_null(strstr(write_with("[{\"name\":\"a\"}]", "[\"s\"]", false), "\ns "));
     assert_non_null(strstr(write_text("[{\"name\":\"a\"}]", false), "\n1 tool: 12 bytes, about "));
     assert_string_equal(write_text("[]", false), "0 tools: 0 bytes, about 0 tokens, 0 of them to a "
                                                  "model (name, description, input schema)\n");
@@ -74,6 +87,7 @@ static void what_a_terminal_would_obey_is_not_printed(void **state)
 static int everything(void *context)
 {
     Arena arena;
+    JsonDoc whose;
     JsonDoc doc;
     Bytes out;
     int r;
@@ -82,7 +96,10 @@ static int everything(void *context)
     arena_init(&arena, SIZE_MAX);
     bytes_init(&out, 8192);
     r = json_parse(&doc, &arena, TOOLS, strlen(TOOLS), NULL, NULL);
-    r = r != 0 ? r : tools_tokens_write(json_root(&doc), false, 0, false, &arena, &out);
+    r = r != 0 ? r : json_parse(&whose, &arena, ORIGINS, strlen(ORIGINS), NULL, NULL);
+    r = r != 0
+            ? r
+            : tools_tokens_write(json_root(&doc), json_root(&whose), false, 0, false, &arena, &out);
     bytes_deinit(&out);
     arena_deinit(&arena);
     return r;
