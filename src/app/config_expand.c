@@ -12,11 +12,11 @@
 #define CONFIG_NAME_MAX   128
 #define CONFIG_STRING_MAX ((size_t)64 * 1024)
 
-static int expand_invalid(Diag *reterr_diag, Span text)
+/* Without the text: it may be a password. */
+static int expand_invalid(Diag *reterr_diag)
 {
     return diag_set(reterr_diag, CONFIG_E_INVALID,
-                    "'%.*s': a '$' begins ${NAME} or ${NAME:-default}; write $$ for a dollar",
-                    (int)(text.n < 80 ? text.n : 80), text.p);
+                    "a '$' begins ${NAME} or ${NAME:-default}; write $$ for a dollar");
 }
 
 /* What stands between the braces: appends its value. */
@@ -31,7 +31,7 @@ static int expand_variable(Bytes *out, Span inside, Diag *reterr_diag)
     }
     if (n == 0 || n >= sizeof(name) ||
         (n < inside.n && (n + 1 >= inside.n || inside.p[n + 1] != '-'))) {
-        return expand_invalid(reterr_diag, inside);
+        return expand_invalid(reterr_diag);
     }
     memcpy(name, inside.p, n);
     name[n] = '\0';
@@ -68,7 +68,7 @@ static int expand_into(Bytes *out, Span text, Diag *reterr_diag)
             end =
                 i + 1 < text.n && text.p[i + 1] == '{' ? memchr(text.p + i, '}', text.n - i) : NULL;
             if (end == NULL) {
-                return expand_invalid(reterr_diag, text);
+                return expand_invalid(reterr_diag);
             }
             r = expand_variable(out, span_make(text.p + i + 2, (size_t)(end - text.p) - i - 2),
                                 reterr_diag);

@@ -9,7 +9,9 @@
  *                  "start_timeout_ms": "1m", "list_timeout_ms": "10s", "call_timeout_ms": "2m",
  *                  "idle_ms": "10m", "start": "eager", "era": "legacy", "enabled": false } }
  *
- * What other programs write into such a member and does not concern us is passed over.
+ * What other programs write into such a member and does not concern us is passed over. What is
+ * wrong with one server costs that one: it is disabled, and its `fault` says why. Only names have
+ * to be right, since a server is known by its name.
  */
 #include "app/config_internal.h"
 
@@ -345,31 +347,63 @@ static int check_name(const ConfigReader *reader, const char *name)
     return 0;
 }
 
-static int read_server(const ConfigReader *reader, const JsonIter *it, UpstreamSpec *spec)
+static int read_members(const ConfigReader *reader, JsonValue value, UpstreamSpec *spec)
 {
     ServerReader server = {.reader = reader, .spec = spec};
     char field[DIAG_FIELD_SIZE];
-    int r = config_read_string(reader, it->key, &spec->name);
+    int r = 0;
 
-    r = r != 0 ? r : check_name(reader, spec->name);
-    if (r != 0) {
-        return config_place(reader, it->key, "mcpServers", r);
-    }
     (void)snprintf(field, sizeof(field), "mcpServers.%.60s", spec->name);
     (void)snprintf(server.place, sizeof(server.place), "%.80s.", field);
-    if (json_kind(it->value) != JSON_OBJECT) {
-        return config_no_object(reader, it->value, field);
+    if (json_kind(value) != JSON_OBJECT) {
+        return config_no_object(reader, value, field);
     }
-    for (JsonIter of = json_iter(it->value); r == 0 && json_iter_next(&of);) {
+    for (JsonIter of = json_iter(value); r == 0 && json_iter_next(&of);) {
         r = read_member(&server, &of);
     }
     if (r == 0 && (spec->command == NULL) == (spec->url == NULL)) {
         (void)diag_set(reader->diag, CONFIG_E_INVALID,
                        spec->url == NULL ? "'command' or 'url' is missing"
                                          : "it has both 'command' and 'url'");
-        r = config_place(reader, it->value, field, CONFIG_E_INVALID);
+        r = config_place(reader, value, field, CONFIG_E_INVALID);
     }
     return r;
+}
+
+/* Whoever has switched it off need not hear what is wrong with it. */
+static bool is_off(JsonValue server)
+{
+    JsonValue member;
+    bool flag = false;
+
+    return (json_get(server, SPAN("disabled"), &member) && json_bool(member, &flag) && flag) ||
+           (json_get(server, SPAN("enabled"), &member) && json_bool(member, &flag) && !flag);
+}
+
+/* Nothing of it stays but its name and the words. */
+static int take_fault(UpstreamSpec *spec, const char *words)
+{
+    char *name = spec->name;
+
+    spec->name = NULL;
+    upstream_spec_deinit(spec);
+    *spec = (UpstreamSpec){.name = name, .is_disabled = true};
+    return words == NULL ? 0 : config_replace(&spec->fault, words);
+}
+
+static int read_server(const ConfigReader *reader, const JsonIter *it, UpstreamSpec *spec)
+{
+    ConfigReader own = *reader;
+    Diag diag = DIAG_NULL;
+    int r = config_read_string(reader, it->key, &spec->name);
+
+    r = r != 0 ? r : check_name(reader, spec->name);
+    if (r != 0) {
+        return config_place(reader, it->key, "mcpServers", r);
+    }
+    own.diag = &diag;
+    r = read_members(&own, it->value, spec);
+    return r <= 0 ? r : take_fault(spec, is_off(it->value) ? NULL : diag.message);
 }
 
 int config_read_servers(const ConfigReader *reader, JsonValue servers)

@@ -268,6 +268,23 @@ static void economy_change(Up *up, const Config *next)
     }
 }
 
+/* ---- MCP servers ---- */
+
+/* A server that has a fault now and had none goes on as it is, with all else: a file that is being
+ * edited should end nobody. At a start, and for a server that is new, a fault costs that one. */
+static int reload_check_servers(const Config *was, const Config *next, Diag *reterr_diag)
+{
+    for (size_t i = 0; i < next->n_servers; i++) {
+        for (size_t j = 0; next->servers[i].fault != NULL && j < was->n_servers; j++) {
+            if (strcmp(was->servers[j].name, next->servers[i].name) == 0 &&
+                was->servers[j].fault == NULL) {
+                return diag_set(reterr_diag, UP_E_CONFIG, "%s", next->servers[i].fault);
+            }
+        }
+    }
+    return 0;
+}
+
 /* ---- all of it ---- */
 
 /* 0, a negative errno, UP_E_*: nothing has changed then. *next is taken on success. */
@@ -318,7 +335,8 @@ void up_reload(Up *up)
     io_notify_reloading(up->notify);
     r = up_load(up, &next, &pipe_can_wait, &diag);
     if (r == 0) {
-        r = reload_to(up, &next, pipe_can_wait, &diag);
+        r = reload_check_servers(&up->config, &next, &diag);
+        r = r != 0 ? r : reload_to(up, &next, pipe_can_wait, &diag);
         if (r != 0) {
             config_deinit(&next);
         }

@@ -77,6 +77,7 @@ typedef struct UpstreamSpec {
     McpClientMode era;
     bool is_eager; /* it is started with us */
     bool is_disabled;
+    char *fault; /* what is wrong with these settings, in words: it is disabled; NULL: nothing */
 } UpstreamSpec;
 
 void upstream_spec_deinit(UpstreamSpec *spec);

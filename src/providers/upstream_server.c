@@ -333,6 +333,11 @@ int upstream_new(Upstream **ret, Upstreams *owner, const UpstreamSpec *spec)
         server->state = UPSTREAM_DISABLED;
         server->is_settled = true;
     }
+    if (spec->fault != NULL) {
+        (void)bytes_append_format(&server->why, "%s", spec->fault);
+        logsink_write(owner->config.log, LOGSINK_LEVEL_WARN, "upstream", "%s is not used: %s",
+                      spec->name, spec->fault);
+    }
     upstream_kept_load(server);
     upstream_set_timer(server);
     *ret = server;

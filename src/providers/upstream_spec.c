@@ -42,6 +42,7 @@ void upstream_spec_deinit(UpstreamSpec *spec)
         spec->tools[i].description = mem_free(spec->tools[i].description);
     }
     spec->tools = mem_free(spec->tools);
+    spec->fault = mem_free(spec->fault);
     *spec = (UpstreamSpec){.name = NULL};
 }
 
@@ -109,7 +110,8 @@ bool upstream_spec_is_same(const UpstreamSpec *a, const UpstreamSpec *b)
            same_list(a->allow, b->allow) && same_list(a->deny, b->deny) && same_tools(a, b) &&
            a->start_timeout_ms == b->start_timeout_ms && a->list_timeout_ms == b->list_timeout_ms &&
            a->call_timeout_ms == b->call_timeout_ms && a->idle_ms == b->idle_ms &&
-           a->era == b->era && a->is_eager == b->is_eager && a->is_disabled == b->is_disabled;
+           a->era == b->era && a->is_eager == b->is_eager && a->is_disabled == b->is_disabled &&
+           same_text(a->fault, b->fault);
 }
 
 /* ---- the copy ---- */
@@ -193,5 +195,6 @@ int upstream_spec_copy(UpstreamSpec *ret, const UpstreamSpec *spec, Arena *arena
         ret->tools[i].name = copy_text(&copy, spec->tools[i].name);
         ret->tools[i].description = copy_text(&copy, spec->tools[i].description);
     }
+    ret->fault = copy_text(&copy, spec->fault);
     return copy.has_failed ? err_raise(-ENOMEM) : 0;
 }

@@ -557,6 +557,49 @@ const tests = {
         assert.equal(await second.hub.ended, 0);
     },
 
+    async 'a fault in the settings of a server costs that server'() {
+        const more = { http: '127.0.0.1:0', queue: 'off' };
+        const good = server('legacy', 'good_');
+        const unset = server('legacy', 'bad_', { env: { K: '${TW_TEST_UNSET}' } });
+        const path = settings({ good, bad: unset, typo: { comand: 'x' } }, undefined, more);
+        const hub = new Client(['up', '--config', path, '--state', join(work, 'state'), '--no-toolkit']);
+        const { line } = await hub.until((m) => m.method === 'hub' && /http:/.test(m.line));
+        const [url] = line.match(/http:[^\s/]*\/\/[^\s/]+/);
+        const front = new Client(['serve', '--config', path, '--state', join(work, 'state')]);
+        await front.legacy();
+        const list = async () => {
+            const { tools, _meta } = (await front.start('tools/list', {})).result;
+            return { names: tools.map((tool) => tool.name), states: Object.fromEntries((_meta?.['toolwire/servers'] ?? []).map(({ name, state, why }) => [name, `${state} ${why}`])) };
+        };
+        let { names, states } = await list();
+        assert.ok(names.includes('good_exact') && !names.some((name) => name.startsWith('bad_')), String(names));
+        assert.match(states.bad, /^disabled .*settings\d+\.json:1: mcpServers\.bad\.env\.K: \$\{TW_TEST_UNSET\} is not set/);
+        assert.match(states.typo, /^disabled .*mcpServers\.typo\.comand: unknown key; did you mean 'command'/);
+        assert.match(hub.errors, /bad is not used: .*TW_TEST_UNSET/);
+        assert.match(await (await fetch(`${url}/`)).text(), /bad \(disabled\)[^]*bad: .*TW_TEST_UNSET/);
+        // A server that was well and is not any more: all stays as it is. One that is mended comes.
+        settings({ good: { ...good, cwd: 7 }, bad: server('legacy', 'bad_') }, path, more);
+        while (!/the new settings are not used: .*mcpServers\.good\.cwd: expected a string/.test(hub.errors)) {
+            await new Promise((done) => setTimeout(done, 20));
+        }
+        ({ names, states } = await list());
+        assert.ok(names.includes('good_exact') && /^disabled/.test(states.bad), String(names));
+        settings({ good, bad: server('legacy', 'bad_'), typo: { comand: 'x' }, worse: 7 }, path, more);
+        while (!({ names, states } = await list()).names.includes('bad_exact')) {
+            await new Promise((done) => setTimeout(done, 20));
+        }
+        assert.deepEqual([states.bad, states.worse?.slice(0, 9)], [undefined, 'disabled '], JSON.stringify(states));
+        assert.ok(textOf(await front.call('bad_mirror', { d: 4 })).includes('"d":4'));
+        await front.end();
+        hub.child.kill('SIGTERM');
+        assert.equal(await hub.ended, 0);
+        // What is wrong with the whole is an error of the file.
+        settings({ 'a\nb': good }, path, more);
+        const none = new Client(['up', '--config', path, '--state', join(work, 'state'), '--no-toolkit']);
+        assert.equal(await none.ended, 2);
+        assert.match(none.errors, /mcpServers: a name with a control character/);
+    },
+
     async 'a reload touches only what has changed'() {
         const path = settings({ stay: server('legacy', 'stay_'), leave: server('legacy', 'leave_') }, undefined, { http: 'off', queue: 'off' });
         const hub = new Client(['up', '--config', path, '--state', join(work, 'state'), '--no-toolkit']);

@@ -350,13 +350,13 @@ static void a_call_over_a_credential_says_whose_it_is(void **state)
     call_init(&call);
     call.door = &page_door;
     call.target = SPAN("hold");
-    http_door_owner.call(&door, &who, &call);
+    http_door_owner.call(&door, &who, 0, &call);
     assert_string_equal(f.held->asker->dialect, "mcp-http");
     assert_string_equal(f.held->asker->who, "192.0.2.1:9 alice");
     hold_let_go(&f);
     /* It comes again with an answer, when nobody asks just now: it is still the same one's. */
     door.asking = NULL;
-    http_door_owner.call(&door, &who, &call);
+    http_door_owner.call(&door, &who, 0, &call);
     assert_string_equal(f.held->asker->who, "192.0.2.1:9 alice");
     hold_let_go(&f);
     call_deinit(&call);
