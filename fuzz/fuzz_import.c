@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "app/config.h"
 #include "app/import.h"
 #include "app/jsonc.h"
 #include "base/alloc.h"
@@ -14,7 +15,6 @@
 enum {
     FLAG_REFS = 1u << 0,
     FLAG_REPLACE = 1u << 1,
-    FLAG_MASKED = 1u << 2,
     FLAG_INTO = 1u << 3, /* into the text itself */
 };
 
@@ -46,6 +46,30 @@ static void check_jsonc(Span text)
     arena_deinit(&arena);
 }
 
+/* What is shown in place of settings is JSON, too. */
+static void check_mask(Span settings)
+{
+    Arena arena;
+    JsonDoc doc;
+    Bytes out;
+
+    arena_init(&arena, SIZE_MAX);
+    bytes_init(&out, 8 * MAX_BYTES);
+    FUZZ_REQUIRE(import_mask_settings(settings, &out) == 0);
+    FUZZ_REQUIRE(json_parse(&doc, &arena, out.data, out.n, NULL, NULL) == 0);
+    bytes_deinit(&out);
+    arena_deinit(&arena);
+}
+
+/* What is written is taken: a server may want a variable, but the file is no error. */
+static void check_settings(Span settings)
+{
+    Config config;
+
+    FUZZ_REQUIRE(config_parse(&config, settings, "/srv/toolwire.json", NULL) == 0);
+    config_deinit(&config);
+}
+
 static void check_merge(const Import *import, Span text, unsigned flags)
 {
     static ImportChange changes[IMPORT_MAX_SERVERS];
@@ -56,15 +80,21 @@ static void check_merge(const Import *import, Span text, unsigned flags)
 
     arena_init(&arena, SIZE_MAX);
     bytes_init(&out, 4 * MAX_BYTES);
-    if (import_merge(import, SPAN("toolwire.json"), into, (flags & FLAG_REPLACE) != 0,
-                     (flags & FLAG_MASKED) != 0, changes, &out, NULL) == 0) {
+    if (import_merge(import, SPAN("toolwire.json"), into, (flags & FLAG_REPLACE) != 0, changes,
+                     &out, NULL) == 0) {
         JsonValue servers;
 
         FUZZ_REQUIRE(json_parse(&doc, &arena, out.data, out.n, NULL, NULL) == 0);
+        check_mask(bytes_span(&out));
+        if ((flags & FLAG_INTO) == 0) {
+            check_settings(bytes_span(&out));
+        }
         for (size_t i = 0; i < import->n_servers; i++) {
-            if (import->servers[i].skipped.n == 0) {
+            if (import->servers[i].skipped.n == 0 && changes[i] != IMPORT_BEYOND) {
                 FUZZ_REQUIRE(json_get(json_root(&doc), SPAN("mcpServers"), &servers));
                 FUZZ_REQUIRE(json_get(servers, import->servers[i].name, &servers));
+                FUZZ_REQUIRE(config_check_server(import->servers[i].name, import->servers[i].json,
+                                                 NULL) == 0);
             }
         }
     }

@@ -33,7 +33,11 @@ int config_place(const ConfigReader *reader, JsonValue at, const char *field, in
         diag_set_place(reader->diag, reader->text.p, reader->text.n,
                        (size_t)(json_span(at).p - reader->text.p));
         diag_set_field(reader->diag, "%s", field);
-        diag_prefix(reader->diag, "%s:%u: %s: ", reader->path, reader->diag->line, field);
+        if (reader->is_check) {
+            diag_prefix(reader->diag, "%s: ", field);
+        } else {
+            diag_prefix(reader->diag, "%s:%u: %s: ", reader->path, reader->diag->line, field);
+        }
     }
     return r;
 }
@@ -73,6 +77,9 @@ int config_read_string(const ConfigReader *reader, JsonValue value, char **ret)
         return err_fold(r);
     }
     r = config_expand(&expanded, text, reader->diag);
+    if (r == CONFIG_E_VARIABLE && reader->is_check) {
+        return config_replace(ret, "");
+    }
     if (r == 0) {
         mem_free(*ret);
         *ret = expanded;

@@ -173,6 +173,13 @@ int config_find(char **ret, const char *path);
  * outcome above. *ret is CONFIG_NULL on failure. */
 int config_load(Config *ret, const char *path, Diag *reterr_diag);
 
+/* Most servers in mcpServers: ranks of the router are bytes. */
+#define CONFIG_MAX_SERVERS 200
+
+/* Whether a server of that name, one JSON object, could stand in mcpServers, whatever the
+ * environment is. 0, -ENOMEM, CONFIG_E_INVALID: the Diag says why it could not. */
+int config_check_server(Span name, Span json, Diag *reterr_diag);
+
 /* The same from text, for tests: path only names it and gives the folder. */
 int config_parse(Config *ret, Span text, const char *path, Diag *reterr_diag);
 void config_deinit(Config *config);

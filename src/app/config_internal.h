@@ -19,6 +19,7 @@ typedef struct ConfigReader {
     const char *path;
     Arena *arena;
     Diag *diag;
+    bool is_check; /* nothing of it is used: variables need not be set, and errors name no file */
 } ConfigReader;
 
 /* ---- errors (config.c) ---- */

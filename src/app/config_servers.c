@@ -27,9 +27,6 @@
 /* Ids in names, logs and pages. */
 #define SERVERS_NAME_MAX 128
 
-/* More than anybody has; ranks of the router are bytes. */
-#define SERVERS_MAX 200
-
 static const char *const server_keys[] = {"command",
                                           "args",
                                           "env",
@@ -66,6 +63,27 @@ typedef struct ServerReader {
     char place[DIAG_FIELD_SIZE]; /* "mcpServers.files." */
 } ServerReader;
 
+/* A name is as it is written: a dollar in it is one. */
+static int read_name(const ConfigReader *reader, JsonValue key, char **ret)
+{
+    Span text;
+    int r = json_string(key, reader->arena, &text);
+
+    if (r != 0) {
+        return err_fold(r);
+    }
+    if (text.n > 0 && memchr(text.p, '\0', text.n) != NULL) {
+        return diag_set(reader->diag, CONFIG_E_INVALID, "a name with a NUL byte");
+    }
+    *ret = mem_alloc(text.n + 1);
+    if (*ret == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    memcpy(*ret, text.p, text.n);
+    (*ret)[text.n] = '\0';
+    return 0;
+}
+
 static int read_pairs(const ServerReader *server, JsonValue value, const char *field,
                       UpstreamPair **ret, size_t *ret_n)
 {
@@ -82,7 +100,7 @@ static int read_pairs(const ServerReader *server, JsonValue value, const char *f
     for (JsonIter it = json_iter(value); r == 0 && json_iter_next(&it);) {
         UpstreamPair *pair = &(*ret)[(*ret_n)++];
 
-        r = config_read_string(server->reader, it.key, &pair->name);
+        r = read_name(server->reader, it.key, &pair->name);
         (void)snprintf(place, sizeof(place), "%.60s.%.40s", field,
                        pair->name != NULL ? pair->name : "");
         r = r != 0 ? r : config_read_string(server->reader, it.value, &pair->value);
@@ -154,7 +172,7 @@ static int read_tools(const ServerReader *server, JsonValue value, const char *f
     for (JsonIter it = json_iter(value); r == 0 && json_iter_next(&it);) {
         UpstreamTool *tool = &spec->tools[spec->n_tools++];
 
-        r = config_read_string(server->reader, it.key, &tool->name);
+        r = read_name(server->reader, it.key, &tool->name);
         (void)snprintf(place, sizeof(place), "%.60s.%.30s.", field,
                        tool->name != NULL ? tool->name : "");
         if (r == 0 && json_kind(it.value) != JSON_OBJECT) {
@@ -395,7 +413,7 @@ static int read_server(const ConfigReader *reader, const JsonIter *it, UpstreamS
 {
     ConfigReader own = *reader;
     Diag diag = DIAG_NULL;
-    int r = config_read_string(reader, it->key, &spec->name);
+    int r = read_name(reader, it->key, &spec->name);
 
     r = r != 0 ? r : check_name(reader, spec->name);
     if (r != 0) {
@@ -406,6 +424,32 @@ static int read_server(const ConfigReader *reader, const JsonIter *it, UpstreamS
     return r <= 0 ? r : take_fault(spec, is_off(it->value) ? NULL : diag.message);
 }
 
+int config_check_server(Span name, Span json, Diag *reterr_diag)
+{
+    CLEANUP(arena_deinit) Arena arena = ARENA_NULL;
+    UpstreamSpec spec = {.name = NULL};
+    ConfigReader reader = {
+        .text = json, .path = "", .arena = &arena, .diag = reterr_diag, .is_check = true};
+    JsonDoc doc;
+    int r;
+
+    if (name.n > 0 && memchr(name.p, '\0', name.n) != NULL) {
+        return diag_set(reterr_diag, CONFIG_E_INVALID, "a name with a NUL byte");
+    }
+    arena_init(&arena, SIZE_MAX);
+    spec.name = mem_alloc(name.n + 1);
+    if (spec.name == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    memcpy(spec.name, name.p, name.n);
+    spec.name[name.n] = '\0';
+    r = check_name(&reader, spec.name);
+    r = r != 0 ? r : json_parse(&doc, &arena, json.p, json.n, NULL, reterr_diag);
+    r = r != 0 ? r : read_members(&reader, json_root(&doc), &spec);
+    upstream_spec_deinit(&spec);
+    return r > 0 ? CONFIG_E_INVALID : r;
+}
+
 int config_read_servers(const ConfigReader *reader, JsonValue servers)
 {
     Config *config = reader->config;
@@ -414,8 +458,9 @@ int config_read_servers(const ConfigReader *reader, JsonValue servers)
     if (json_kind(servers) != JSON_OBJECT) {
         return config_no_object(reader, servers, "mcpServers");
     }
-    if (json_count(servers) > SERVERS_MAX) {
-        (void)diag_set(reader->diag, CONFIG_E_INVALID, "there are more than %d", SERVERS_MAX);
+    if (json_count(servers) > CONFIG_MAX_SERVERS) {
+        (void)diag_set(reader->diag, CONFIG_E_INVALID, "there are more than %d",
+                       CONFIG_MAX_SERVERS);
         return config_place(reader, servers, "mcpServers", CONFIG_E_INVALID);
     }
     config_servers_deinit(config);

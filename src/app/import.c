@@ -2,9 +2,11 @@
 
 #include <string.h>
 
+#include "app/config.h"
 #include "app/import_internal.h"
 #include "app/jsonc.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "json/json.h"
 
 /* A settings file; Claude Code's, with its projects, is the largest. */
@@ -15,6 +17,8 @@ void import_init(Import *import, Span folder, bool env_refs)
 {
     arena_init(&import->arena, SIZE_MAX);
     import->n_servers = 0;
+    import->n_beyond = 0;
+    import->n_off = 0;
     import->env_refs = env_refs;
     import->folder = folder;
 }
@@ -32,12 +36,12 @@ static bool entry_string(const ImportEntry *entry, Span key, JsonValue *ret)
     return json_get(entry->value, key, ret) && json_kind(*ret) == JSON_STRING;
 }
 
-static bool is_true(JsonValue object, Span key)
+static bool is_switched(JsonValue object, Span key, bool to)
 {
     JsonValue value;
-    bool flag = false;
+    bool flag = !to;
 
-    return json_get(object, key, &value) && json_bool(value, &flag) && flag;
+    return json_get(object, key, &value) && json_bool(value, &flag) && flag == to;
 }
 
 /* The last part of a path, of either system, without .exe. */
@@ -79,7 +83,8 @@ static Span entry_refusal(ImportEntry *entry, JsonValue *command, JsonValue *url
             *url = JSON_VALUE_NULL;
         }
     }
-    if (is_true(entry->value, SPAN("disabled"))) {
+    if (is_switched(entry->value, SPAN("disabled"), true) ||
+        is_switched(entry->value, SPAN("enabled"), false)) {
         return SPAN("disabled");
     }
     if (entry_string(entry, SPAN("type"), &type) || entry_string(entry, SPAN("transport"), &type)) {
@@ -118,19 +123,70 @@ static Span entry_say(ImportEntry *entry, const char *before, Span what, const c
     return span_make(text, n_before + what.n + n_after);
 }
 
+static Span entry_join(ImportEntry *entry, Span a, const char *between, Span b)
+{
+    Span head = entry_say(entry, "", a, between);
+    char *text = arena_alloc(&entry->reader->import->arena, head.n + b.n + 1);
+
+    if (text == NULL) {
+        entry->r = -ENOMEM;
+        return SPAN("");
+    }
+    memcpy(text, head.p, head.n);
+    memcpy(text + head.n, b.p, b.n);
+    return span_make(text, head.n + b.n);
+}
+
+/* Members that other programs have and nobody here, but for those that only say how a server is
+ * shown or which of its tools need no question. */
+static Span entry_left(ImportEntry *entry)
+{
+    static const char *const known[] = {
+        "command", "args",        "env",         "cwd",         "url",     "serverUrl",
+        "headers", "type",        "transport",   "disabled",    "enabled", "alwaysAllow",
+        "name",    "autoApprove", "description", "icon",        "icons",   "gallery",
+        "note",    "version",     "envFile",     "displayName", "id"};
+    Span left = SPAN_NULL;
+
+    for (JsonIter it = json_iter(entry->value); json_iter_next(&it);) {
+        Span name = import_entry_text(entry, it.key);
+
+        if (!text_is_one_of(name, known, TW_ARRAY_SIZE(known), NULL)) {
+            left = left.n == 0 ? name : entry_join(entry, left, ", ", name);
+        }
+    }
+    return left;
+}
+
+static void note_add(ImportEntry *entry, Span *note, Span more)
+{
+    *note = note->n == 0 ? more : entry_join(entry, *note, "; ", more);
+}
+
 static Span entry_note(ImportEntry *entry)
 {
+    Span left = entry_left(entry);
+    Span note = SPAN_NULL;
     JsonValue file;
 
     if (entry->inputs.n > 0) {
-        return entry_say(entry, "asked for by VS Code: set ", entry->inputs, " in the environment");
+        note_add(
+            entry, &note,
+            entry_say(entry, "asked for by VS Code: set ", entry->inputs, " in the environment"));
     }
     if (entry->variables.n > 0) {
-        return entry_say(entry, "set ", entry->variables, " in the environment");
+        note_add(entry, &note, entry_say(entry, "set ", entry->variables, " in the environment"));
     }
-    return entry_string(entry, SPAN("envFile"), &file)
-               ? SPAN("envFile is not read: put its variables into env")
-               : SPAN_NULL;
+    if (entry_string(entry, SPAN("envFile"), &file)) {
+        note_add(entry, &note, SPAN("envFile is not read: put its variables into env"));
+    }
+    if (entry->has_text_args) {
+        note_add(entry, &note, SPAN("args is a text, and taken as one argument"));
+    }
+    if (left.n > 0) {
+        note_add(entry, &note, entry_say(entry, "not taken over: ", left, ""));
+    }
+    return note;
 }
 
 /* Command and arguments, or the address, without secrets: what people know it by. */
@@ -178,6 +234,43 @@ static Span import_taken(const Import *import, const ImportServer *server)
     return SPAN_NULL;
 }
 
+/* Claude Code keeps elsewhere which servers of a project's .mcp.json are switched off. */
+static bool import_is_off(const Import *import, const ImportServer *server)
+{
+    for (size_t i = 0; span_ends_with(server->source, SPAN("/.mcp.json")) && i < import->n_off;
+         i++) {
+        for (JsonIter it = json_iter(import->off[i]); json_iter_next(&it);) {
+            if (json_kind(it.value) == JSON_STRING && json_string_equals(it.value, server->name)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Why nothing is written of a server that could be used; empty: it is. What our own settings would
+ * refuse is not written. */
+static Span entry_fault(ImportEntry *entry, const ImportServer *server)
+{
+    const Import *import = entry->reader->import;
+    Diag diag = DIAG_NULL;
+    int r;
+
+    if (entry->refusal.n > 0) {
+        return entry->refusal;
+    }
+    if (entry->unknown.n > 0) {
+        return entry_say(entry, "", entry->unknown, " means nothing here");
+    }
+    if (import_is_off(import, server)) {
+        return SPAN("disabled in Claude Code");
+    }
+    r = entry->r != 0 ? entry->r : config_check_server(server->name, server->json, &diag);
+    entry->r = r < 0 ? r : entry->r;
+    return r > 0 ? entry_say(entry, "", span_from_str(diag.message), "")
+                 : import_taken(import, server);
+}
+
 static int reader_add(const ImportReader *reader, Span name, JsonValue value, Span refusal)
 {
     Import *import = reader->import;
@@ -187,6 +280,7 @@ static int reader_add(const ImportReader *reader, Span name, JsonValue value, Sp
     ImportServer *server = &import->servers[import->n_servers];
 
     if (import->n_servers == IMPORT_MAX_SERVERS) {
+        import->n_beyond++;
         return 0;
     }
     *server = (ImportServer){.name = name, .source = reader->path};
@@ -204,11 +298,8 @@ static int reader_add(const ImportReader *reader, Span name, JsonValue value, Sp
         server->target = entry_target(&entry, server->masked);
         server->note = entry_note(&entry);
     }
-    if (server->skipped.n == 0 && entry.unknown.n > 0) {
-        server->skipped = entry_say(&entry, "", entry.unknown, " means nothing here");
-    }
     if (server->skipped.n == 0) {
-        server->skipped = import_taken(import, server);
+        server->skipped = entry_fault(&entry, server);
     }
     if (server->skipped.n > 0) {
         server->json = SPAN("");
@@ -242,6 +333,48 @@ static bool is_inside(Span folder, Span project)
     return span_equals(folder, project) ||
            (span_starts_with(folder, project) && project.n > 0 && folder.n > project.n &&
             (folder.p[project.n] == '/' || folder.p[project.n] == '\\'));
+}
+
+/* Keeps a list of what is switched off, and takes it back where it was added before. */
+static void reader_take_off(const ImportReader *reader, JsonValue holder)
+{
+    Import *import = reader->import;
+    JsonValue names;
+
+    if (!json_get(holder, SPAN("disabledMcpjsonServers"), &names) ||
+        json_kind(names) != JSON_ARRAY || import->n_off == IMPORT_MAX_LISTS) {
+        return;
+    }
+    import->off[import->n_off++] = names;
+    for (size_t i = 0; i < import->n_servers; i++) {
+        ImportServer *server = &import->servers[i];
+
+        if (server->skipped.n == 0 && import_is_off(import, server)) {
+            server->skipped = SPAN("disabled in Claude Code");
+            server->json = SPAN("");
+            server->note = SPAN_NULL;
+        }
+    }
+}
+
+/* Before any server of the file: one of a name that is switched off stands in nobody's way. */
+static int reader_take_all_off(const ImportReader *reader, JsonValue root)
+{
+    JsonValue projects;
+    Span folder = SPAN("");
+    int r = 0;
+
+    reader_take_off(reader, root);
+    if (!json_get(root, SPAN("projects"), &projects) || json_kind(projects) != JSON_OBJECT) {
+        return 0;
+    }
+    for (JsonIter it = json_iter(projects); r == 0 && json_iter_next(&it);) {
+        r = json_string(it.key, &reader->import->arena, &folder);
+        if (r == 0 && is_inside(reader->import->folder, folder)) {
+            reader_take_off(reader, it.value);
+        }
+    }
+    return r < 0 ? err_pass(r) : 0;
 }
 
 static int reader_add_projects(const ImportReader *reader, JsonValue projects)
@@ -293,7 +426,8 @@ static int reader_read(const ImportReader *reader, JsonValue root, Diag *reterr_
         return diag_set(reterr_diag, IMPORT_E_SYNTAX, "%.*s: expected an object",
                         (int)reader->path.n, reader->path.p);
     }
-    if (json_get(root, SPAN("mcpServers"), &member)) {
+    r = reader_take_all_off(reader, root);
+    if (r == 0 && json_get(root, SPAN("mcpServers"), &member)) {
         r = reader_add_all(reader, member, SPAN_NULL);
     }
     if (r == 0 && json_get(root, SPAN("servers"), &member)) {

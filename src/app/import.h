@@ -19,6 +19,7 @@
 #include "base/bytes.h"
 #include "base/diag.h"
 #include "base/span.h"
+#include "json/json.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,6 +31,9 @@ enum {
 
 /* Servers of all files together. */
 #define IMPORT_MAX_SERVERS 1024
+
+/* Lists of servers that are switched off elsewhere. */
+#define IMPORT_MAX_LISTS 16
 
 typedef struct ImportServer {
     Span name;
@@ -45,6 +49,9 @@ typedef struct Import {
     Arena arena;
     ImportServer servers[IMPORT_MAX_SERVERS];
     size_t n_servers;
+    size_t n_beyond;                 /* servers that there is no place for */
+    JsonValue off[IMPORT_MAX_LISTS]; /* names of servers of .mcp.json that are switched off */
+    size_t n_off;
     bool env_refs; /* secrets become "${NAME}" */
     Span folder;   /* where the user is: whose project's servers are meant; absolute */
 } Import;
@@ -61,26 +68,40 @@ typedef enum ImportChange {
     IMPORT_ADDED,
     IMPORT_SAME, /* it is there already */
     IMPORT_REPLACED,
-    IMPORT_TAKEN /* another one has the name, and is not replaced */
+    IMPORT_TAKEN, /* another one has the name, and is not replaced */
+    IMPORT_BEYOND /* there are as many as there may be; it is left out */
 } ImportChange;
 
 /* Appends to out the settings in text (may be empty: there are none yet) with the servers that are
- * not skipped in mcpServers; all that was there is kept byte for byte, but for servers that are
- * replaced. masked: with secrets masked, for people. changes: one for each server. 0, -ENOMEM,
- * IMPORT_E_SYNTAX, IMPORT_E_CLASH: somebody is TAKEN, and all changes are set, but nothing is
- * appended. */
-int import_merge(const Import *import, Span path, Span text, bool replace, bool masked,
+ * not skipped in mcpServers, CONFIG_MAX_SERVERS at most; all that was there is kept byte for byte,
+ * but for servers that are replaced. changes: one for each
+ * server. 0, -ENOMEM, IMPORT_E_SYNTAX, IMPORT_E_CLASH: somebody is TAKEN, and all changes are set,
+ * but nothing is appended. */
+int import_merge(const Import *import, Span path, Span text, bool replace,
                  ImportChange changes[IMPORT_MAX_SERVERS], Bytes *out, Diag *reterr_diag);
 
 /* ---- import_text.c ---- */
 
 /* A string of another program in our words. folder: for ${workspaceFolder}; may be empty. *inputs:
  * names of variables that stand for what VS Code would ask for are added, with commas. False: it
- * has a variable that is not known here, *ret is its text. 0 or -ENOMEM in *ret_r. */
+ * has a variable that is not known here, *ret is its text. 0, -ENOMEM, BYTES_E_FULL in *ret_r. */
 bool import_translate(Arena *arena, Span text, Span folder, Span *inputs, Span *ret, int *ret_r);
+
+/* ---- import_mask.c ---- */
+
+#define IMPORT_MASK "***"
 
 /* Whether an argument, or the value behind one, is a secret by its name. */
 bool import_is_secret(Span name);
+
+/* An argument without what is secret in it: --token=…, "Authorization: …", what follows --token
+ * (*is_secret, which it keeps from one argument to the next), user and password in an address. 0,
+ * -ENOMEM. */
+int import_mask_argument(Arena *arena, Span argument, bool *is_secret, Span *ret);
+
+/* Appends settings of ours with what may be secret in them masked; text that is no JSON as nothing.
+ * 0, -ENOMEM, BYTES_E_FULL. */
+int import_mask_settings(Span text, Bytes *out);
 
 /* An address without what may be secret in it: user, password, and the values of its query. */
 int import_mask_url(Arena *arena, Span url, Span *ret);

@@ -8,8 +8,6 @@
 
 #define IMPORT_ENTRY_BYTES ((size_t)1024 * 1024)
 
-#define IMPORT_MASK "***"
-
 /* ---- strings ---- */
 
 Span import_entry_text(ImportEntry *entry, JsonValue value)
@@ -34,7 +32,11 @@ static Span entry_translated(ImportEntry *entry, JsonValue value)
         entry->unknown = ret;
         ret = SPAN("");
     }
-    entry->r = entry->r != 0 ? entry->r : r;
+    if (r > 0) {
+        entry->refusal = SPAN("a text is too long");
+        ret = SPAN("");
+    }
+    entry->r = entry->r != 0 || r > 0 ? entry->r : r;
     return ret;
 }
 
@@ -108,22 +110,51 @@ static void write_reference(JsonWriter *w, Span name)
     json_write_string(w, span_make(text, n + 3));
 }
 
+static void entry_refuse(ImportEntry *entry, Span why)
+{
+    entry->refusal = entry->refusal.n > 0 ? entry->refusal : why;
+}
+
+/* A member of that kind, if there is one; of another kind it is a reason to leave the server out.
+ */
+static bool entry_member(ImportEntry *entry, Span key, JsonKind kind, Span why, JsonValue *ret)
+{
+    if (!json_get(entry->value, key, ret) || json_kind(*ret) == JSON_NULL) {
+        return false;
+    }
+    if (json_kind(*ret) != kind) {
+        entry_refuse(entry, why);
+        return false;
+    }
+    return true;
+}
+
+/* A text, or a number or a truth as it is written. */
+static Span entry_scalar(ImportEntry *entry, JsonValue value, Span why)
+{
+    if (json_kind(value) == JSON_STRING) {
+        return entry_translated(entry, value);
+    }
+    if (json_kind(value) >= JSON_ARRAY) {
+        entry_refuse(entry, why);
+        return SPAN("");
+    }
+    return json_kind(value) == JSON_NULL ? SPAN("") : json_span(value);
+}
+
 /* env or headers: every value may be a secret. */
-static void write_secrets(ImportEntry *entry, JsonWriter *w, Span key, bool is_env)
+static void write_secrets(ImportEntry *entry, JsonWriter *w, Span key, Span why, bool is_env)
 {
     JsonValue members;
 
-    if (!json_get(entry->value, key, &members) || json_kind(members) != JSON_OBJECT ||
-        json_count(members) == 0) {
+    if (!entry_member(entry, key, JSON_OBJECT, why, &members) || json_count(members) == 0) {
         return;
     }
     json_write_key(w, key);
     json_write_object(w);
     for (JsonIter it = json_iter(members); json_iter_next(&it);) {
         Span name = import_entry_text(entry, it.key);
-        Span value = json_kind(it.value) == JSON_STRING ? entry_translated(entry, it.value)
-                     : json_kind(it.value) == JSON_NULL ? SPAN("")
-                                                        : json_span(it.value);
+        Span value = entry_scalar(entry, it.value, why);
 
         json_write_key(w, name);
         if (value.n > 0 && !is_variable(value) && entry->reader->import->env_refs) {
@@ -142,79 +173,66 @@ static void write_secrets(ImportEntry *entry, JsonWriter *w, Span key, bool is_e
     json_write_end_object(w);
 }
 
-/* An argument with what is secret in it: --token=…, or what follows --token. */
-static Span argument_masked(ImportEntry *entry, Span argument, bool *is_secret)
+/* For people without what is secret in it. */
+static Span argument_shown(ImportEntry *entry, Span argument, bool *is_secret)
 {
-    Arena *arena = &entry->reader->import->arena;
-    const char *equals = argument.n == 0 ? NULL : memchr(argument.p, '=', argument.n);
-    bool was_secret = *is_secret;
-    Span name = equals != NULL ? span_make(argument.p, (size_t)(equals - argument.p)) : argument;
-    Span masked = argument;
+    Span shown = argument;
 
-    *is_secret =
-        equals == NULL && span_starts_with(argument, SPAN("-")) && import_is_secret(argument);
-    if (was_secret && !span_starts_with(argument, SPAN("-"))) {
-        return SPAN(IMPORT_MASK);
+    if (entry->masked && entry->r == 0) {
+        entry->r = import_mask_argument(&entry->reader->import->arena, argument, is_secret, &shown);
     }
-    if (equals != NULL && import_is_secret(name)) {
-        char *text = arena_alloc(arena, name.n + 4);
+    return shown;
+}
 
-        if (text == NULL) {
-            entry->r = -ENOMEM;
-            return SPAN(IMPORT_MASK);
-        }
-        memcpy(text, name.p, name.n);
-        memcpy(text + name.n, "=" IMPORT_MASK, sizeof("=" IMPORT_MASK) - 1);
-        return span_make(text, name.n + 4);
-    }
-    if (span_starts_with(argument, SPAN("http://")) ||
-        span_starts_with(argument, SPAN("https://"))) {
-        int r = import_mask_url(arena, argument, &masked);
+static void write_arguments(ImportEntry *entry, JsonWriter *w)
+{
+    bool is_secret = false;
+    JsonValue args;
 
-        entry->r = entry->r != 0 ? entry->r : r;
+    if (json_get(entry->value, SPAN("args"), &args) && json_kind(args) == JSON_STRING) {
+        entry->has_text_args = true;
+        json_write_key(w, SPAN("args"));
+        json_write_array(w);
+        json_write_string(w, argument_shown(entry, entry_translated(entry, args), &is_secret));
+        json_write_end_array(w);
+        return;
     }
-    return masked;
+    if (!entry_member(entry, SPAN("args"), JSON_ARRAY, SPAN("args is no list"), &args) ||
+        json_count(args) == 0) {
+        return;
+    }
+    json_write_key(w, SPAN("args"));
+    json_write_array(w);
+    for (JsonIter it = json_iter(args); json_iter_next(&it);) {
+        Span argument = entry_scalar(entry, it.value, SPAN("args has what is no text"));
+
+        json_write_string(w, argument_shown(entry, argument, &is_secret));
+    }
+    json_write_end_array(w);
 }
 
 static void write_command(ImportEntry *entry, JsonWriter *w, JsonValue command)
 {
-    JsonValue member;
     bool is_secret = false;
+    JsonValue member;
 
     json_write_key(w, SPAN("command"));
-    json_write_string(w, entry_translated(entry, command));
-    if (json_get(entry->value, SPAN("args"), &member) && json_kind(member) == JSON_ARRAY &&
-        json_count(member) > 0) {
-        json_write_key(w, SPAN("args"));
-        json_write_array(w);
-        for (JsonIter it = json_iter(member); json_iter_next(&it);) {
-            Span argument = json_kind(it.value) == JSON_STRING ? entry_translated(entry, it.value)
-                                                               : json_span(it.value);
-
-            json_write_string(w, entry->masked ? argument_masked(entry, argument, &is_secret)
-                                               : argument);
-        }
-        json_write_end_array(w);
-    }
-    write_secrets(entry, w, SPAN("env"), true);
-    if (json_get(entry->value, SPAN("cwd"), &member) && json_kind(member) == JSON_STRING) {
+    json_write_string(w, argument_shown(entry, entry_translated(entry, command), &is_secret));
+    write_arguments(entry, w);
+    write_secrets(entry, w, SPAN("env"), SPAN("env is no object of texts"), true);
+    if (entry_member(entry, SPAN("cwd"), JSON_STRING, SPAN("cwd is no text"), &member)) {
         json_write_key(w, SPAN("cwd"));
-        json_write_string(w, entry_translated(entry, member));
+        json_write_string(w, argument_shown(entry, entry_translated(entry, member), &is_secret));
     }
 }
 
 static void write_url(ImportEntry *entry, JsonWriter *w, JsonValue url)
 {
-    Span text = entry_translated(entry, url);
+    bool is_secret = false;
 
-    if (entry->masked) {
-        int r = import_mask_url(&entry->reader->import->arena, text, &text);
-
-        entry->r = entry->r != 0 ? entry->r : r;
-    }
     json_write_key(w, SPAN("url"));
-    json_write_string(w, text);
-    write_secrets(entry, w, SPAN("headers"), false);
+    json_write_string(w, argument_shown(entry, entry_translated(entry, url), &is_secret));
+    write_secrets(entry, w, SPAN("headers"), SPAN("headers is no object of texts"), false);
 }
 
 Span import_entry_json(ImportEntry *entry, JsonValue command, JsonValue url, bool masked)
@@ -240,6 +258,9 @@ Span import_entry_json(ImportEntry *entry, JsonValue command, JsonValue url, boo
         r = json.p == NULL ? -ENOMEM : 0;
     }
     bytes_deinit(&out);
-    entry->r = entry->r != 0 ? entry->r : r > 0 ? -ENOMEM : r;
+    if (r > 0) {
+        entry_refuse(entry, SPAN("it is too long"));
+    }
+    entry->r = entry->r != 0 || r > 0 ? entry->r : r;
     return json;
 }

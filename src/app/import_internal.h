@@ -20,6 +20,9 @@ typedef struct ImportEntry {
     Span inputs;    /* variables that stand for questions */
     Span variables; /* and for secrets that are not written */
     Span unknown;   /* a variable that nobody here knows */
+    Span left;      /* members that are not taken over */
+    Span refusal;   /* why it cannot be said in our settings */
+    bool has_text_args;
     bool masked;
     int r;
 } ImportEntry;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "app/config.h"
 #include "base/error.h"
 #include "json/json.h"
 #include "json/writer.h"
@@ -61,7 +62,7 @@ static void merge_name(Merge *merge, Span name)
 
 /* The new members, one a line. is_first: nothing stands before them. */
 static void merge_members(Merge *merge, const Import *import, const ImportChange *changes,
-                          bool masked, bool is_first)
+                          bool is_first)
 {
     for (size_t i = 0; i < import->n_servers; i++) {
         const ImportServer *server = &import->servers[i];
@@ -72,14 +73,14 @@ static void merge_members(Merge *merge, const Import *import, const ImportChange
         merge_add(merge, is_first ? SPAN("\n    ") : SPAN(",\n    "));
         merge_name(merge, server->name);
         merge_add(merge, SPAN(": "));
-        merge_add(merge, masked ? server->masked : server->json);
+        merge_add(merge, server->json);
         is_first = false;
     }
 }
 
 /* The object mcpServers is there. */
 static void merge_into(Merge *merge, const Import *import, JsonValue servers,
-                       const ImportChange *changes, bool masked)
+                       const ImportChange *changes)
 {
     JsonValue last = JSON_VALUE_NULL;
     bool has_last = object_last(servers, &last);
@@ -91,31 +92,31 @@ static void merge_into(Merge *merge, const Import *import, JsonValue servers,
             if (server->skipped.n == 0 && changes[i] == IMPORT_REPLACED &&
                 json_string_equals(it.key, server->name)) {
                 merge_copy(merge, offset_of(merge, it.value));
-                merge_add(merge, masked ? server->masked : server->json);
+                merge_add(merge, server->json);
                 merge->at = end_of(merge, it.value);
             }
         }
     }
     merge_copy(merge, has_last ? end_of(merge, last) : offset_of(merge, servers) + 1);
-    merge_members(merge, import, changes, masked, !has_last);
+    merge_members(merge, import, changes, !has_last);
     if (!has_last) {
         merge_add(merge, SPAN("\n  "));
         merge->at = end_of(merge, servers) - 1;
     }
 }
 
-static void merge_object(Merge *merge, const Import *import, const ImportChange *changes,
-                         bool masked)
+static void merge_object(Merge *merge, const Import *import, const ImportChange *changes)
 {
     merge_add(merge, SPAN("\"mcpServers\": {"));
-    merge_members(merge, import, changes, masked, true);
+    merge_members(merge, import, changes, true);
     merge_add(merge, SPAN("\n  }"));
 }
 
 static bool changes_any(const Import *import, const ImportChange *changes)
 {
     for (size_t i = 0; i < import->n_servers; i++) {
-        if (import->servers[i].skipped.n == 0 && changes[i] != IMPORT_SAME) {
+        if (import->servers[i].skipped.n == 0 && changes[i] != IMPORT_SAME &&
+            changes[i] != IMPORT_BEYOND) {
             return true;
         }
     }
@@ -123,13 +124,13 @@ static bool changes_any(const Import *import, const ImportChange *changes)
 }
 
 static void merge_write(Merge *merge, const Import *import, JsonValue root,
-                        const ImportChange *changes, bool masked)
+                        const ImportChange *changes)
 {
     JsonValue member;
 
     if (root.node == NULL) {
         merge_add(merge, SPAN("{\n  "));
-        merge_object(merge, import, changes, masked);
+        merge_object(merge, import, changes);
         merge_add(merge, SPAN("\n}\n"));
         return;
     }
@@ -138,15 +139,15 @@ static void merge_write(Merge *merge, const Import *import, JsonValue root,
         return;
     }
     if (json_get(root, SPAN("mcpServers"), &member)) {
-        merge_into(merge, import, member, changes, masked);
+        merge_into(merge, import, member, changes);
     } else if (object_last(root, &member)) {
         merge_copy(merge, end_of(merge, member));
         merge_add(merge, SPAN(",\n  "));
-        merge_object(merge, import, changes, masked);
+        merge_object(merge, import, changes);
     } else {
         merge_copy(merge, offset_of(merge, root) + 1);
         merge_add(merge, SPAN("\n  "));
-        merge_object(merge, import, changes, masked);
+        merge_object(merge, import, changes);
         merge_add(merge, SPAN("\n"));
         merge->at = end_of(merge, root) - 1;
     }
@@ -179,6 +180,7 @@ static int merge_plan(const Import *import, Arena *arena, Span path, JsonValue r
                       ImportChange *changes, Diag *reterr_diag)
 {
     JsonValue servers = JSON_VALUE_NULL;
+    size_t n_servers = 0;
     int clash = 0;
 
     if (root.node != NULL && json_kind(root) != JSON_OBJECT) {
@@ -190,9 +192,15 @@ static int merge_plan(const Import *import, Arena *arena, Span path, JsonValue r
         return diag_set(reterr_diag, IMPORT_E_SYNTAX, "%.*s: mcpServers: expected an object",
                         (int)path.n, path.p);
     }
+    n_servers = servers.node != NULL ? json_count(servers) : 0;
     for (size_t i = 0; i < import->n_servers; i++) {
         const ImportServer *server = &import->servers[i];
         int r = change_of(arena, server, servers, replace, &changes[i]);
+
+        if (server->skipped.n == 0 && changes[i] == IMPORT_ADDED &&
+            n_servers++ >= CONFIG_MAX_SERVERS) {
+            changes[i] = IMPORT_BEYOND;
+        }
 
         if (r == IMPORT_E_CLASH && clash == 0) {
             clash = diag_set(reterr_diag, IMPORT_E_CLASH,
@@ -217,7 +225,7 @@ static bool is_empty(Span text)
     return true;
 }
 
-int import_merge(const Import *import, Span path, Span text, bool replace, bool masked,
+int import_merge(const Import *import, Span path, Span text, bool replace,
                  ImportChange changes[IMPORT_MAX_SERVERS], Bytes *out, Diag *reterr_diag)
 {
     Merge merge = {.out = out, .text = text};
@@ -239,7 +247,7 @@ int import_merge(const Import *import, Span path, Span text, bool replace, bool 
     }
     r = r != 0 ? r : merge_plan(import, &arena, path, root, replace, changes, reterr_diag);
     if (r == 0) {
-        merge_write(&merge, import, root, changes, masked);
+        merge_write(&merge, import, root, changes);
         r = merge.r > 0 ? err_raise(-ENOMEM) : merge.r;
     }
     if (r != 0) {

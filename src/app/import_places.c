@@ -43,6 +43,8 @@ static const struct {
     {KIND_CLAUDE_DESKTOP, BASE_LIBRARY, "Claude/claude_desktop_config.json"},
     {KIND_CLAUDE_DESKTOP, BASE_APPDATA, "Claude/claude_desktop_config.json"},
     {KIND_CLAUDE_CODE, BASE_HERE, ".mcp.json"},
+    {KIND_CLAUDE_CODE, BASE_HERE, ".claude/settings.local.json"},
+    {KIND_CLAUDE_CODE, BASE_HERE, ".claude/settings.json"},
     {KIND_CLAUDE_CODE, BASE_CLAUDE, ".claude.json"},
     {KIND_CLAUDE_CODE, BASE_HOME, ".claude.json"},
     {KIND_CURSOR, BASE_HERE, ".cursor/mcp.json"},

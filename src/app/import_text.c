@@ -61,6 +61,33 @@ static int append_input(Bytes *out, Arena *arena, Span id, Span *inputs)
     return r;
 }
 
+/* What VS Code means by names that could be those of variables of the environment. */
+static bool is_editors(Span inside)
+{
+    static const char *const names[] = {"columnNumber",
+                                        "cwd",
+                                        "defaultBuildTask",
+                                        "execPath",
+                                        "extensionInstallFolder",
+                                        "file",
+                                        "fileBasename",
+                                        "fileBasenameNoExtension",
+                                        "fileDirname",
+                                        "fileDirnameBasename",
+                                        "fileExtname",
+                                        "fileWorkspaceFolder",
+                                        "fileWorkspaceFolderBasename",
+                                        "lineNumber",
+                                        "relativeFile",
+                                        "relativeFileDirname",
+                                        "selectedText",
+                                        "workspaceFolder",
+                                        "workspaceFolderBasename",
+                                        "workspaceRoot"};
+
+    return text_is_one_of(inside, names, TW_ARRAY_SIZE(names), NULL);
+}
+
 /* What stands between the braces. False: nobody here knows it. */
 static bool append_variable(Bytes *out, Arena *arena, Span inside, Span folder, Span *inputs,
                             int *r)
@@ -77,7 +104,7 @@ static bool append_variable(Bytes *out, Arena *arena, Span inside, Span folder, 
         *r = bytes_append_span(out, SPAN("${HOME}"));
     } else if (span_equals(inside, SPAN("pathSeparator")) || span_equals(inside, SPAN("/"))) {
         *r = bytes_append_byte(out, '/');
-    } else if (is_ours(inside) && !span_starts_with(inside, SPAN("workspaceFolder"))) {
+    } else if (is_ours(inside) && !is_editors(inside)) {
         *r = bytes_append_span(out, SPAN("${"));
         *r = *r != 0 ? *r : bytes_append_span(out, inside);
         *r = *r != 0 ? *r : bytes_append_byte(out, '}');
@@ -118,65 +145,6 @@ bool import_translate(Arena *arena, Span text, Span folder, Span *inputs, Span *
         r = ret->p == NULL ? -ENOMEM : 0;
     }
     bytes_deinit(&out);
-    *ret_r = r > 0 ? err_raise(-ENOMEM) : err_pass(r);
+    *ret_r = r < 0 ? err_pass(r) : r;
     return is_known;
-}
-
-static bool holds_nocase(Span s, Span part)
-{
-    for (size_t i = 0; i + part.n <= s.n; i++) {
-        if (text_equals_nocase(span_make(s.p + i, part.n), part)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool import_is_secret(Span name)
-{
-    static const Span words[] = {SPAN_INIT("key"),      SPAN_INIT("token"),     SPAN_INIT("secret"),
-                                 SPAN_INIT("password"), SPAN_INIT("passwd"),    SPAN_INIT("bearer"),
-                                 SPAN_INIT("auth"),     SPAN_INIT("credential")};
-
-    for (size_t i = 0; i < TW_ARRAY_SIZE(words); i++) {
-        if (holds_nocase(name, words[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-int import_mask_url(Arena *arena, Span url, Span *ret)
-{
-    bool is_value = false;
-    size_t host = 0;
-    Bytes out;
-    int r = 0;
-
-    for (size_t i = 0; i + 2 < url.n && host == 0; i++) {
-        host = url.p[i] == ':' && url.p[i + 1] == '/' && url.p[i + 2] == '/' ? i + 3 : 0;
-    }
-    bytes_init(&out, 2 * url.n + 16);
-    r = bytes_append(&out, url.p, host);
-    for (size_t i = host; i < url.n && strchr("/?#", url.p[i]) == NULL; i++) {
-        if (url.p[i] == '@') {
-            r = r != 0 ? r : bytes_append_span(&out, SPAN("***@"));
-            host = i + 1;
-            break;
-        }
-    }
-    for (size_t i = host; r == 0 && i < url.n; i++) {
-        bool was_value = is_value;
-
-        is_value = url.p[i] != '&' && (is_value || (url.p[i] == '=' && i > host));
-        if (is_value && !was_value) {
-            r = bytes_append_span(&out, SPAN("=***"));
-        } else if (!is_value) {
-            r = bytes_append_byte(&out, url.p[i]);
-        }
-    }
-    *ret = out.n == 0 ? SPAN("") : arena_copy(arena, bytes_span(&out));
-    r = r == 0 && ret->p == NULL ? -ENOMEM : r;
-    bytes_deinit(&out);
-    return r > 0 ? err_raise(-ENOMEM) : err_pass(r);
 }

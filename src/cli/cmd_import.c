@@ -48,6 +48,7 @@ static const char *const change_names[] = {
     [IMPORT_SAME] = "unchanged",
     [IMPORT_REPLACED] = "replaced",
     [IMPORT_TAKEN] = "clash: another one has the name; --replace",
+    [IMPORT_BEYOND] = "left out: there are 200 servers, and no more may be",
 };
 
 typedef struct Importing {
@@ -66,6 +67,30 @@ static int import_failed(const char *what, const char *why)
     return CLI_EXIT_FAILED;
 }
 
+/* A file, perhaps by a link; what may never end, or never begin, is none. */
+static bool is_regular(const char *path)
+{
+    CLEANUP(mem_freep) char *real = NULL;
+
+    return io_place_real(&real, path) == 0 && io_place_is_file(real);
+}
+
+/* Reads a file that should be there. 0, else it is said. */
+static int importing_read_file(Importing *importing, const char *path, Bytes *text)
+{
+    int r;
+
+    if (io_place_exists(path) && !is_regular(path)) {
+        importing->status = import_failed(path, "it is not a regular file");
+        return -EINVAL;
+    }
+    r = io_file_read(text, path);
+    if (r != 0) {
+        importing->status = import_failed(path, r > 0 ? "longer than 64 MiB" : io_error_text(-r));
+    }
+    return r;
+}
+
 /* ---- what is found ---- */
 
 /* One file that is there. 0, or -1: what is said on stderr ends it. */
@@ -77,10 +102,11 @@ static int importing_read(Importing *importing, const char *path)
     int r = io_place_absolute(&absolute, path);
 
     bytes_init(&text, IMPORT_MAX_BYTES);
-    r = r != 0 ? r : io_file_read(&text, path);
     if (r != 0) {
-        importing->status = import_failed(path, r > 0 ? "longer than 64 MiB" : io_error_text(-r));
-    } else {
+        importing->status = import_failed(path, io_error_text(-r));
+    }
+    r = r != 0 ? r : importing_read_file(importing, path, &text);
+    if (r == 0) {
         r = import_read(&importing->import, span_from_str(absolute), bytes_span(&text), &diag);
         importing->n_files++;
         if (r != 0) {
@@ -96,7 +122,7 @@ static int importing_read(Importing *importing, const char *path)
 static int importing_look(void *context, const char *kind, const char *path)
 {
     (void)kind;
-    if (io_place_is_file(path)) {
+    if (is_regular(path)) {
         (void)importing_read(context, path);
     }
     return 0;
@@ -191,6 +217,10 @@ static int show_table(Importing *importing)
             fprintf(stderr, "\n");
         }
     }
+    if (importing->import.n_beyond > 0) {
+        fprintf(stderr, "toolwire import: %zu more were left out: %d are looked at\n",
+                importing->import.n_beyond, IMPORT_MAX_SERVERS);
+    }
     if (importing->import.n_servers == 0) {
         fprintf(stderr, "toolwire import: no servers in %zu file%s\n", importing->n_files,
                 importing->n_files == 1 ? "" : "s");
@@ -222,7 +252,8 @@ static int show_json(const Importing *importing)
         const ImportServer *server = &importing->import.servers[i];
 
         json_write_object(&w);
-        write_member(&w, SPAN("name"), server->name);
+        json_write_key(&w, SPAN("name"));
+        json_write_string(&w, server->name);
         write_member(&w, SPAN("source"), server->source);
         write_member(&w, SPAN("target"), server->target);
         write_member(&w, SPAN("skipped"), server->skipped);
@@ -232,8 +263,9 @@ static int show_json(const Importing *importing)
             json_write_raw(&w, server->masked);
             if (importing->has_changes) {
                 json_write_key(&w, SPAN("change"));
-                json_write_string(&w, importing->changes[i] == IMPORT_TAKEN
-                                          ? SPAN("clash")
+                json_write_string(&w, importing->changes[i] == IMPORT_TAKEN ? SPAN("clash")
+                                      : importing->changes[i] == IMPORT_BEYOND
+                                          ? SPAN("left out")
                                           : span_from_str(change_names[importing->changes[i]]));
             }
         }
@@ -312,13 +344,29 @@ static void print_diff(const char *path, Span before, Span after)
     print_lines("+", span_make(after.p + first, after.n - n - first));
 }
 
-static int importing_merge(Importing *importing, const char *path, Span text, bool masked,
-                           Bytes *out)
+/* With what was there before masked, too: it may stand between the lines that change. */
+static void importing_diff(Importing *importing, const char *path, Span before, Span after)
+{
+    Bytes old;
+    Bytes new;
+
+    bytes_init(&old, 2 * IMPORT_MAX_BYTES);
+    bytes_init(&new, 2 * IMPORT_MAX_BYTES);
+    if (import_mask_settings(before, &old) != 0 || import_mask_settings(after, &new) != 0) {
+        importing->status = import_failed("", "out of memory");
+    } else {
+        print_diff(path, bytes_span(&old), bytes_span(&new));
+    }
+    bytes_deinit(&old);
+    bytes_deinit(&new);
+}
+
+static int importing_merge(Importing *importing, const char *path, Span text, Bytes *out)
 {
     bool replace = importing->args->values[OPTION_REPLACE] != NULL;
     Diag diag = DIAG_NULL;
-    int r = import_merge(&importing->import, span_from_str(path), text, replace, masked,
-                         importing->changes, out, &diag);
+    int r = import_merge(&importing->import, span_from_str(path), text, replace, importing->changes,
+                         out, &diag);
 
     importing->has_changes = r == 0 || r == IMPORT_E_CLASH;
     if (r != 0) {
@@ -349,14 +397,11 @@ static void importing_write(Importing *importing, const char *path)
 
     bytes_init(&before, IMPORT_MAX_BYTES);
     bytes_init(&after, 2 * IMPORT_MAX_BYTES);
-    r = io_place_exists(path) ? io_file_read(&before, path) : 0;
-    if (r != 0) {
-        importing->status = import_failed(path, r > 0 ? "longer than 64 MiB" : io_error_text(-r));
-    }
-    r = r != 0 ? r : importing_merge(importing, path, bytes_span(&before), is_dry, &after);
+    r = io_place_exists(path) ? importing_read_file(importing, path, &before) : 0;
+    r = r != 0 ? r : importing_merge(importing, path, bytes_span(&before), &after);
     if (r == 0 && is_dry) {
         if (importing->args->values[OPTION_JSON] == NULL) {
-            print_diff(path, bytes_span(&before), bytes_span(&after));
+            importing_diff(importing, path, bytes_span(&before), bytes_span(&after));
         }
     } else if (r == 0 && !span_equals(bytes_span(&before), bytes_span(&after))) {
         (void)importing_save(importing, path, bytes_span(&after));

@@ -98,6 +98,53 @@ printf '{"mcpServers":' >bad.json
 expect 1 'github  found  DIR/home/.cursor/mcp.json  other
 search  found  DIR/home/.cursor/mcp.json  https://search.example/mcp?key=***
 toolwire import: bad.json:1:15: expected a value, found the end of the text' --write --from cursor bad.json
+# Only what a hub takes is written: the file that comes of it starts one, with a server that wants a variable, too.
+long=$(printf 'n%.0s' {1..129})
+cat >odd.json <<END
+{"mcpServers":{"":{"command":"x"},"a\u0007b":{"command":"x"},"$long":{"command":"x"},"nul":{"command":"x\u0000y"},"texts":{"command":"x","args":{}},
+ "unset":{"command":"x","env":{"K":"\${TW_TEST_UNSET}"}},"db":{"command":"x","args":"postgresql://u:SECRET@h/db","timeout":60},
+ "open":{"command":"x","args":["\${file}"]}}}
+END
+expect 0 "  a name has 1 to 128 bytes  DIR/app/odd.json  x
+a\\x07b  a name with a control character  DIR/app/odd.json  x
+$long  a name has 1 to 128 bytes  DIR/app/odd.json  x
+nul  mcpServers.nul.command: a string with a NUL byte  DIR/app/odd.json  x\\x00y
+texts  args is no list  DIR/app/odd.json  x
+unset  added  DIR/app/odd.json  x
+db  added  DIR/app/odd.json  x postgresql://***@h/db
+open  \${file} means nothing here  DIR/app/odd.json  x \${file}
+toolwire import: db: args is a text, and taken as one argument; not taken over: timeout" --write --from odd.json new.json
+"$toolwire" serve --alone --config new.json --no-toolkit </dev/null >/dev/null 2>"$dir/err" && ok || wrong "what was written is refused: $(cat "$dir/err")"
+grep -q '"db": {"command":"x","args":\["postgresql://u:SECRET@h/db"\]}' new.json && ok || wrong "written: $(cat new.json)"
+# 250 servers, of which 200 may be.
+{ printf '{"mcpServers":{'; for i in {1..250}; do printf '%s"s%d":{"command":"x"}' "${comma-}" "$i"; comma=,; done; printf '}}'; } >many.json
+"$toolwire" import --write --from many.json most.json >"$dir/out"
+[ "$(grep -c 'left out: there are 200 servers' "$dir/out")" = 50 ] && ok || wrong 'nobody said that 50 are left out'
+"$toolwire" serve --alone --config most.json --no-toolkit </dev/null >/dev/null 2>&1 && ok || wrong 'too many were written'
+# No output shows a secret: neither one that is found nor one that is there.
+printf '{"mcpServers":{"db":{"command":"y","args":["--key","SECRET2"],"env":{"K":"SECRET3"}}},"http":{"token":"SECRET4"}}' >there.json
+for how in '' --json '--dry-run --replace' '--dry-run --replace --json' '--write --replace'; do
+    # shellcheck disable=SC2086
+    "$toolwire" import $how --from odd.json $([ "$how" = '' ] || [ "$how" = --json ] || echo there.json) >"$dir/out" 2>&1
+    grep -q SECRET "$dir/out" && wrong "import $how shows a secret: $(cat "$dir/out")" || ok
+done
+# What is no file is not waited for; a link to one is followed.
+mkfifo pipe
+expect 1 'toolwire import: pipe: it is not a regular file
+toolwire import: no servers in 0 files' --from pipe
+expect 1 'toolwire import: /dev/zero: it is not a regular file
+toolwire import: no servers in 0 files' --from /dev/zero
+expect 1 'old  disabled  DIR/home/.cline/data/settings/cline_mcp_settings.json  x
+toolwire import: pipe: it is not a regular file' --write --from cline pipe
+mv "$HOME/.cline/data/settings/cline_mcp_settings.json" "$dir/far/cline.json"
+ln -s "$dir/far/cline.json" "$HOME/.cline/data/settings/cline_mcp_settings.json"
+expect 0 'old  disabled  DIR/home/.cline/data/settings/cline_mcp_settings.json  x' --from cline
+# Claude Code keeps beside the project what is switched off in it.
+mkdir .claude
+printf '{"mcpServers":{"one":{"command":"x"},"two":{"command":"x"}}}' >.mcp.json
+printf '{"disabledMcpjsonServers":["two"]}' >.claude/settings.local.json
+expect 0 'one  found  DIR/app/.mcp.json  x
+two  disabled in Claude Code  DIR/app/.mcp.json  x' --from claude-code
 expect 2 "toolwire import: a FILE needs --write or --dry-run" x.json
 printf 'import: %d/%d checks\n' "$passed" "$((passed + failed))"
 [ "$failed" = 0 ]

@@ -53,10 +53,12 @@ static void expect(const char *path, const char *text, const char *wanted)
 static void every_program_is_understood(void **state)
 {
     (void)state;
-    expect("/c/claude_desktop_config.json",
-           "{\"mcpServers\":{\"fs\":{\"command\":\"npx\",\"args\":[\"-y\",\"fs\"],\"env\":{\"A\":"
-           "\"b\"},\"alwaysAllow\":[\"x\"],\"timeout\":60}}}",
-           "fs={\"command\":\"npx\",\"args\":[\"-y\",\"fs\"],\"env\":{\"A\":\"b\"}}");
+    expect(
+        "/c/claude_desktop_config.json",
+        "{\"mcpServers\":{\"fs\":{\"command\":\"npx\",\"args\":[\"-y\",\"fs\"],\"env\":{\"A\":"
+        "\"b\"},\"alwaysAllow\":[\"x\"],\"timeout\":60}}}",
+        "fs={\"command\":\"npx\",\"args\":[\"-y\",\"fs\"],\"env\":{\"A\":\"b\"}} [not taken over: "
+        "timeout]");
     expect("/u/ann/.claude.json",
            "{\"mcpServers\":{\"a\":{\"type\":\"stdio\",\"command\":\"a\",\"args\":[],\"env\":{}}},"
            "\"projects\":{\"/u/ann/app\":{\"mcpServers\":{\"b\":{\"type\":\"http\",\"url\":"
@@ -99,6 +101,176 @@ static void variables_are_said_in_our_words(void **state)
            "{\"mcpServers\":{\"v\":{\"command\":\"x\",\"args\":[\"${env:HOME}/a\",\"${B:-c}\","
            "\"$5 a$\",\"${\"]}}}",
            "v={\"command\":\"x\",\"args\":[\"${HOME}/a\",\"${B:-c}\",\"$$5 a$$\",\"$${\"]}");
+}
+
+/* What `toolwire up` would refuse is left out, and the rest is not. */
+static void only_what_our_settings_take_is_written(void **state)
+{
+    char name[160] = "";
+    char text[512];
+
+    (void)state;
+    memset(name, 'n', 129);
+    (void)snprintf(
+        text, sizeof(text),
+        "{\"mcpServers\":{\"\":{\"command\":\"x\"},\"a\\u001bb\":{\"command\":\"x\"},"
+        "\"%s\":{\"command\":\"x\"},\"o$k\":{\"command\":\"x\",\"env\":{\"A$\":\"1\"}}}}",
+        name);
+    (void)snprintf(name + 129, sizeof(name) - 129, "!a name");
+    {
+        Import *import = read_all("/x.json", text, false);
+
+        assert_non_null(strstr(said(import), "!a name has 1 to 128 bytes\na\x1b"
+                                             "b!a name with a control character\n"));
+        assert_non_null(strstr(said(import), name));
+        assert_non_null(strstr(said(import), "\no$k={\"command\":\"x\",\"env\":{\"A$\":\"1\"}}"));
+        import_deinit(import);
+    }
+    expect(
+        "/x.json",
+        "{\"mcpServers\":{\"n\":{\"command\":\"x\\u0000y\"},\"e\":{\"command\":\"x\",\"env\":[]},"
+        "\"o\":{\"command\":\"x\",\"env\":{\"A\":{}}},\"l\":{\"command\":\"x\",\"args\":[[]]},"
+        "\"w\":{\"command\":\"x\",\"cwd\":7},\"h\":{\"url\":\"u\",\"headers\":\"x\"},"
+        "\"b\":{\"command\":\"x\",\"args\":7},\"f\":{\"command\":\"x\",\"enabled\":false}}}",
+        "n!mcpServers.n.command: a string with a NUL byte\ne!env is no object of texts\n"
+        "o!env is no object of texts\nl!args has what is no text\nw!cwd is no text\n"
+        "h!headers is no object of texts\nb!args is no list\nf!disabled");
+}
+
+static void a_text_that_is_too_long_costs_its_server(void **state)
+{
+    size_t n = (size_t)300 * 1024;
+    char *text = malloc(n + 128);
+    int at = snprintf(text, 128, "{\"mcpServers\":{\"a\":{\"command\":\"");
+
+    (void)state;
+    assert_non_null(text);
+    memset(text + at, 'x', n);
+    (void)snprintf(text + at + n, 64, "\"},\"b\":{\"command\":\"y\"}}}");
+    expect("/x.json", text, "a!a text is too long\nb={\"command\":\"y\"}");
+    text[at + 70000] = '\0';
+    (void)snprintf(text + at + 70000, 64, "\"},\"b\":{\"command\":\"y\"}}}");
+    expect("/x.json", text,
+           "a!mcpServers.a.command: a string grows beyond 65536 bytes\nb={\"command\":\"y\"}");
+    free(text);
+}
+
+static void nothing_is_dropped_without_a_word(void **state)
+{
+    (void)state;
+    expect("/x.json",
+           "{\"mcpServers\":{\"t\":{\"command\":\"x\",\"args\":\"a b\"},"
+           "\"c\":{\"url\":\"u\",\"auth\":{\"CLIENT_ID\":\"i\"},\"timeout\":60,\"icon\":\"i\"},"
+           "\"f\":{\"command\":\"${input:k}\",\"envFile\":\"e\",\"dev\":{}}}}",
+           "t={\"command\":\"x\",\"args\":[\"a b\"]} [args is a text, and taken as one argument]\n"
+           "c={\"url\":\"u\"} [not taken over: auth, timeout]\n"
+           "f={\"command\":\"${K}\"} [asked for by VS Code: set K in the environment; envFile is "
+           "not read: put its variables into env; not taken over: dev]");
+}
+
+static void what_an_editor_means_is_no_variable(void **state)
+{
+    static const char *const names[] = {"file", "fileBasename", "lineNumber",  "selectedText",
+                                        "cwd",  "execPath",     "relativeFile"};
+
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(names); i++) {
+        char text[256];
+        char wanted[128];
+
+        (void)snprintf(text, sizeof(text),
+                       "{\"servers\":{\"v\":{\"command\":\"x\",\"args\":[\"${%s}\"]}}}", names[i]);
+        (void)snprintf(wanted, sizeof(wanted), "v!${%s} means nothing here", names[i]);
+        expect("/u/ann/app/.vscode/mcp.json", text, wanted);
+    }
+}
+
+/* Claude Code writes down elsewhere which servers of .mcp.json are switched off. */
+static void servers_that_are_switched_off_elsewhere_are(void **state)
+{
+    static const char project[] = "{\"mcpServers\":{\"a\":{\"command\":\"1\"},\"b\":{\"command\":"
+                                  "\"2\"},\"c\":{\"command\":\"3\"}}}";
+    static const char user[] =
+        "{\"mcpServers\":{\"a\":{\"command\":\"4\"}},\"projects\":{\"/u/ann/app\":{"
+        "\"disabledMcpjsonServers\":[\"a\"]},\"/other\":{\"disabledMcpjsonServers\":[\"b\"]}}}";
+    static const char local[] = "{\"disabledMcpjsonServers\":[\"c\",7]}";
+    Diag diag = DIAG_NULL;
+    Import *import = read_all("/u/ann/app/.mcp.json", project, false);
+
+    (void)state;
+    assert_int_equal(import_read(import, SPAN("/u/ann/.claude.json"), span_from_str(user), &diag),
+                     0);
+    assert_int_equal(import_read(import, SPAN("/u/ann/app/.claude/settings.local.json"),
+                                 span_from_str(local), &diag),
+                     0);
+    assert_string_equal(said(import), "a!disabled in Claude Code\nb={\"command\":\"2\"}\n"
+                                      "c!disabled in Claude Code\na={\"command\":\"4\"}");
+    import_deinit(import);
+    import = read_all("/u/ann/.claude.json", user, false);
+    assert_int_equal(
+        import_read(import, SPAN("/u/ann/app/.mcp.json"), span_from_str(project), &diag), 0);
+    assert_string_equal(said(import), "a={\"command\":\"4\"}\na!disabled in Claude Code\n"
+                                      "b={\"command\":\"2\"}\nc={\"command\":\"3\"}");
+    import_deinit(import);
+}
+
+static void addresses_are_masked_wherever_they_stand(void **state)
+{
+    static const struct {
+        const char *argument;
+        const char *shown;
+    } cases[] = {
+        {"postgresql://u:SECRET@h/db", "postgresql://***@h/db"},
+        {"--dsn=postgresql://u:SECRET@h/db?password=SECRET",
+         "--dsn=postgresql://***@h/db?password=***"},
+        {"postgresql://u:SEC/RE?T@h/db", "postgresql://***@h/db"},
+        {"redis://:SECRET@h:6379/0", "redis://***@h:6379/0"},
+        {"mongodb+srv://u:SEC@RET@h", "mongodb+srv://***@h"},
+        {"http://h:80/@scope/p", "http://h:80/@scope/p"},
+        {"Authorization: Bearer SECRET", "Authorization:***"},
+        {"X-Api-Key:SECRET", "X-Api-Key:***"},
+        {"--token=SECRET", "--token=***"},
+        {"C:\\tools\\x", "C:\\tools\\x"},
+        {"plain", "plain"},
+        {"", ""},
+    };
+    Arena arena;
+
+    (void)state;
+    arena_init(&arena, SIZE_MAX);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(cases); i++) {
+        bool is_secret = false;
+        Span shown;
+
+        assert_int_equal(
+            import_mask_argument(&arena, span_from_str(cases[i].argument), &is_secret, &shown), 0);
+        if (!span_equals(shown, span_from_str(cases[i].shown))) {
+            fail_msg("%s: %.*s", cases[i].argument, (int)shown.n, shown.p);
+        }
+    }
+    arena_deinit(&arena);
+}
+
+static void settings_are_shown_without_secrets(void **state)
+{
+    static const char text[] =
+        "{ \"http\": {\"token\":\"SECRET\", \"path\":\"/mcp\"},\n \"mcpServers\": {\"a\": "
+        "{\"command\":\"x\",\"args\":[\"--key\",\"SECRET\",\"pg://u:SECRET@h\"],\"env\":{\"K\":"
+        "\"SECRET\",\"R\":\"${R}\"}}, \"b\":{\"url\":\"https://u:SECRET@h/?k=SECRET\",\"headers\":"
+        "{\"A\":\"SECRET\"},\"auth\":{\"client_id\":\"i\",\"client_secret\":\"SECRET\"}} } }\n";
+    Bytes out;
+
+    (void)state;
+    bytes_init(&out, 4096);
+    assert_int_equal(import_mask_settings(span_from_str(text), &out), 0);
+    assert_int_equal(bytes_append_byte(&out, '\0'), 0);
+    assert_string_equal(
+        out.data,
+        "{ \"http\": {\"token\":\"***\", \"path\":\"/mcp\"},\n \"mcpServers\": {\"a\": "
+        "{\"command\":\"x\",\"args\":[\"--key\",\"***\",\"pg://***@h\"],\"env\":{\"K\":"
+        "\"***\",\"R\":\"${R}\"}}, \"b\":{\"url\":\"https://***@h/?k=***\",\"headers\":"
+        "{\"A\":\"***\"},\"auth\":{\"client_id\":\"i\",\"client_secret\":\"***\"}} } }\n");
+    bytes_deinit(&out);
 }
 
 static void secrets_are_masked_and_may_be_left_out(void **state)
@@ -174,9 +346,9 @@ static void merged(const char *into, bool replace, int wanted_r, const char *wan
     Bytes out;
 
     bytes_init(&out, 4096);
-    assert_int_equal(import_merge(import, SPAN("t.json"), span_from_str(into), replace, false,
-                                  changes, &out, &diag),
-                     wanted_r);
+    assert_int_equal(
+        import_merge(import, SPAN("t.json"), span_from_str(into), replace, changes, &out, &diag),
+        wanted_r);
     assert_int_equal(out.n, strlen(wanted));
     assert_memory_equal(out.data == NULL ? "" : out.data, wanted, out.n);
     bytes_deinit(&out);
@@ -220,6 +392,27 @@ static void another_server_of_the_name_is_only_replaced_on_request(void **state)
     merged("[]", true, IMPORT_E_SYNTAX, "");
 }
 
+static void no_more_servers_are_written_than_may_be(void **state)
+{
+    char into[8192] = "{\"mcpServers\":{";
+    Bytes out;
+
+    (void)state;
+    for (int i = 0; i < 199; i++) {
+        (void)snprintf(into + strlen(into), sizeof(into) - strlen(into), "%s\"s%d\":{}",
+                       i > 0 ? "," : "", i);
+    }
+    (void)snprintf(into + strlen(into), sizeof(into) - strlen(into), "}}");
+    bytes_init(&out, 8192);
+    assert_int_equal(bytes_append(&out, into, strlen(into) - 2), 0);
+    assert_int_equal(bytes_append_span(&out, SPAN(",\n    " A "}}")), 0);
+    assert_int_equal(bytes_append_byte(&out, '\0'), 0);
+    merged(into, false, 0, out.data);
+    assert_int_equal(changes[0], IMPORT_ADDED);
+    assert_int_equal(changes[1], IMPORT_BEYOND);
+    bytes_deinit(&out);
+}
+
 /* ---- places ---- */
 
 static int count_places(void *context, const char *kind, const char *path)
@@ -250,7 +443,8 @@ static int everything(void *context)
 {
     static const char text[] =
         "{\"mcpServers\":{\"a\":{\"command\":\"${input:x}\",\"args\":[\"--token="
-        "1\"],\"env\":{\"K\":\"v\"}},\"b\":{\"url\":\"http://a@b/?c=d\"}}}";
+        "1\"],\"env\":{\"K\":\"v\"},\"envFile\":\"e\",\"p\":1,\"q\":2},\"b\":{\"url\":\"http://a@b/"
+        "?c=d\"}}}";
     Import *import = mem_alloc(sizeof(*import));
     Bytes out;
     int r;
@@ -262,9 +456,9 @@ static int everything(void *context)
     import_init(import, SPAN("/"), true);
     bytes_init(&out, 4096);
     r = import_read(import, SPAN("/x.json"), span_from_str(text), NULL);
+    r = r != 0 ? r : import_mask_settings(span_from_str(text), &out);
     r = r != 0 ? r
-               : import_merge(import, SPAN("t"), SPAN("{\"tools\":1}"), false, false, changes, &out,
-                              NULL);
+               : import_merge(import, SPAN("t"), SPAN("{\"tools\":1}"), false, changes, &out, NULL);
     bytes_deinit(&out);
     import_deinit(import);
     mem_free(import);
@@ -283,11 +477,19 @@ int main(void)
         cmocka_unit_test(every_program_is_understood),
         cmocka_unit_test(what_cannot_be_used_is_named),
         cmocka_unit_test(variables_are_said_in_our_words),
+        cmocka_unit_test(only_what_our_settings_take_is_written),
+        cmocka_unit_test(a_text_that_is_too_long_costs_its_server),
+        cmocka_unit_test(nothing_is_dropped_without_a_word),
+        cmocka_unit_test(what_an_editor_means_is_no_variable),
+        cmocka_unit_test(servers_that_are_switched_off_elsewhere_are),
+        cmocka_unit_test(addresses_are_masked_wherever_they_stand),
+        cmocka_unit_test(settings_are_shown_without_secrets),
         cmocka_unit_test(secrets_are_masked_and_may_be_left_out),
         cmocka_unit_test(the_first_of_a_name_counts),
         cmocka_unit_test(files_that_are_not_json_are_named),
         cmocka_unit_test(what_was_there_is_kept_byte_for_byte),
         cmocka_unit_test(another_server_of_the_name_is_only_replaced_on_request),
+        cmocka_unit_test(no_more_servers_are_written_than_may_be),
         cmocka_unit_test(places_are_looked_up_by_kind),
         cmocka_unit_test(memory_may_run_out_anywhere),
     };
