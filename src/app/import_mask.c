@@ -181,7 +181,7 @@ static void mask_string(Mask *mask, JsonValue value, bool is_all, bool *is_secre
     }
 }
 
-/* is_all: whatever is in it. Depth is that of the reader of JSON. */
+/* is_all: whatever is in it. It calls itself as deep as JSON may be nested: LIMIT_JSON_DEPTH. */
 static void mask_value(Mask *mask, JsonValue value, bool is_all)
 {
     bool is_secret = false;
