@@ -136,6 +136,43 @@ bool io_fetch_field_nth(const IoFetch *fetch, Span name, size_t number, Span *re
     return true;
 }
 
+/* ---- sent once ---- */
+
+/* A CURLOPT_PREREQFUNCTION: a connection is there, and the request about to be sent on it. When a
+ * connection that was used before ends without an answer, libcurl sends the request again on the
+ * next one, as often as there are such; but the server may have carried it out. What never left may
+ * go. */
+static int fetch_on_connection(void *context, char *ip, char *local_ip, int port, int local_port)
+{
+    IoFetch *fetch = context;
+    long n_sent = 0;
+
+    (void)ip;
+    (void)local_ip;
+    (void)port;
+    (void)local_port;
+    (void)fetch->fetcher->library.curl_easy_getinfo(fetch->easy, CURLINFO_REQUEST_SIZE, &n_sent);
+    if (n_sent > 0) {
+        fetch->reason = IO_FETCH_CUT;
+        return CURL_PREREQFUNC_ABORT;
+    }
+    return CURL_PREREQFUNC_OK;
+}
+
+/* False: no memory. */
+static bool fetch_set_once(IoFetch *fetch)
+{
+    const FetchLibrary *library = &fetch->fetcher->library;
+
+    if (library->curl_easy_setopt(fetch->easy, CURLOPT_PREREQFUNCTION, fetch_on_connection) ==
+            CURLE_OK &&
+        library->curl_easy_setopt(fetch->easy, CURLOPT_PREREQDATA, (void *)fetch) == CURLE_OK) {
+        return true;
+    }
+    /* libcurl before 7.80 does not ask; it tries again only what went to a used connection. */
+    return library->curl_easy_setopt(fetch->easy, CURLOPT_FRESH_CONNECT, 1L) == CURLE_OK;
+}
+
 /* ---- its end ---- */
 
 void fetch_release(IoFetch *fetch)
@@ -327,7 +364,8 @@ static bool fetch_set_body(IoFetch *fetch, const IoFetchRequest *request)
     if (request->body.p != NULL &&
         (library->curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
                                    (curl_off_t)request->body.n) != CURLE_OK ||
-         library->curl_easy_setopt(easy, CURLOPT_POSTFIELDS, request->body.p) != CURLE_OK)) {
+         library->curl_easy_setopt(easy, CURLOPT_POSTFIELDS, request->body.p) != CURLE_OK ||
+         !fetch_set_once(fetch))) {
         return false;
     }
     return library->curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method) == CURLE_OK;

@@ -6,7 +6,8 @@
  * TLS, HTTP/2, proxies (http_proxy, https_proxy, no_proxy of the environment; never for this
  * machine) and certificates are as libcurl has them on the system. Redirections are not followed,
  * bodies are not decompressed, cookies are not kept: what came is what is told. Nothing is told
- * before io_fetch_start has returned.
+ * before io_fetch_start has returned. A request with a body is sent once: when its connection ends
+ * before an answer, it is cut, for the server may have carried it out.
  *
  * A fetch is its owner's from start until `done` returns, or until io_fetch_free, which is the way
  * to cancel it and after which nothing is told. Both, and io_fetch_start, may be called from inside

@@ -21,9 +21,11 @@
  *   old       (HTTP+SSE of 2024-11-05; `initialize` refused with 400, 404 or 405): a GET stream
  *             whose first event names the address for POSTs, and which carries all answers.
  *
- * Whatever happens to a request, the session hears of it: its answer, or an error in its place. A
- * refusal for want of authorization, or a server that cannot be reached, is no proof of any era: it
- * ends the handshake. Thread: loop.
+ * A request is sent once, but for the handshake, tools/list and notifications, which may go a
+ * second time when a connection ends without a word, and for what a refusal leads to. Whatever
+ * happens to a request, the session hears of it: its answer, or an error in its place. A refusal
+ * for want of authorization, or a server that cannot be reached, is no proof of any era: it ends
+ * the handshake. Thread: loop.
  */
 #pragma once
 

@@ -390,12 +390,31 @@ static int finish_stream(McpHttpClient *http, McpHttpExchange *exchange)
     return 0;
 }
 
+/* A connection that was kept may end just when it is used again, and no driver may send a request
+ * twice by itself. What changes nothing, or is known again by its id, is sent once more. */
+static bool is_sent_again(McpHttpClient *http, McpHttpExchange *exchange)
+{
+    if (exchange->end != MCP_HTTP_END_CUT || exchange->status != 0 || exchange->is_answered ||
+        exchange->was_resent ||
+        (exchange->kind != HTTP_NOTE &&
+         (exchange->kind != HTTP_REQUEST || exchange->is_resumed ||
+          (!is_handshake(exchange) && exchange->word != HTTP_WORD_TOOLS_LIST)))) {
+        return false;
+    }
+    exchange->was_resent = true;
+    http_exchange_set_state(http, exchange, EXCHANGE_DUE);
+    return true;
+}
+
 int http_client_finish(McpHttpClient *http, McpHttpExchange *exchange, Span *ret_text,
                        bool *ret_any)
 {
     int r = 0;
 
     exchange->due_ms = INT64_MAX;
+    if (is_sent_again(http, exchange)) {
+        return 0;
+    }
     switch (exchange->kind) {
     case HTTP_REQUEST:
         r = finish_request(http, exchange, ret_text, ret_any);

@@ -110,6 +110,7 @@ struct McpHttpExchange {
     uint32_t generation; /* of the session that it was sent in */
     bool is_answered;
     bool was_repeated; /* after the session was forgotten */
+    bool was_resent;   /* after its connection ended without a word */
     bool is_resumed;   /* the GET of a request */
     unsigned n_hops;
     unsigned n_fruitless;

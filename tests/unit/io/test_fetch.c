@@ -3,6 +3,7 @@
 #include "http_web.h"
 #include "support/oom_sweep.h"
 
+#include <poll.h>
 #include <pthread.h>
 
 typedef struct Getter Getter;
@@ -502,6 +503,8 @@ typedef struct Raw {
     int fd;
     unsigned port;
     const char *answer;
+    int fds[2];
+    int n_requests;
     pthread_t thread;
 } Raw;
 
@@ -531,19 +534,24 @@ static void *raw_serve(void *context)
     return NULL;
 }
 
-static void raw_open(Raw *raw, const char *answer)
+static void raw_open_with(Raw *raw, const char *answer, void *(*serve)(void *context))
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
     socklen_t n = sizeof(address);
 
-    raw->answer = answer;
+    *raw = (Raw){.answer = answer};
     raw->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(raw->fd >= 0);
     assert_int_equal(bind(raw->fd, (struct sockaddr *)&address, sizeof(address)), 0);
-    assert_int_equal(listen(raw->fd, 1), 0);
+    assert_int_equal(listen(raw->fd, 2), 0);
     assert_int_equal(getsockname(raw->fd, (struct sockaddr *)&address, &n), 0);
     raw->port = ntohs(address.sin_port);
-    assert_int_equal(pthread_create(&raw->thread, NULL, raw_serve, raw), 0);
+    assert_int_equal(pthread_create(&raw->thread, NULL, serve, raw), 0);
+}
+
+static void raw_open(Raw *raw, const char *answer)
+{
+    raw_open_with(raw, answer, raw_serve);
 }
 
 static void raw_close(Raw *raw)
@@ -614,6 +622,72 @@ static void answers_that_are_none_are_failures(void **state)
         getter_deinit(&getter);
     }
     assert_null(io_fetcher_free(fetcher));
+}
+
+/* Answers each connection's first request, and ends the connection at its next without a word. */
+static void *once_serve(void *context)
+{
+    static const char answer[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+    Raw *raw = context;
+    char request[4096];
+
+    for (int i = 0; i < 2; i++) {
+        raw->fds[i] = accept(raw->fd, NULL, NULL);
+    }
+    for (int i = 0; i < 2; i++) {
+        raw->n_requests += read(raw->fds[i], request, sizeof(request)) > 0;
+        (void)send(raw->fds[i], answer, sizeof(answer) - 1, MSG_NOSIGNAL);
+    }
+    for (int open = 2; open > 0;) {
+        struct pollfd polls[2] = {{raw->fds[0], POLLIN, 0}, {raw->fds[1], POLLIN, 0}};
+
+        (void)poll(polls, 2, -1);
+        for (int i = 0; i < 2; i++) {
+            if (polls[i].revents != 0) {
+                raw->n_requests += read(raw->fds[i], request, sizeof(request)) > 0;
+                (void)close(raw->fds[i]);
+                raw->fds[i] = -1;
+                open--;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* libcurl would send it again on every connection that was used before. */
+static void what_was_sent_is_not_sent_again(void **state)
+{
+    Web *web = *state;
+    IoFetcher *fetcher = fetcher_open(web);
+    IoFetchRequest request = {.method = "POST", .body = SPAN("pay"), .ops = &getter_ops};
+    char url[100];
+    Getter getters[3];
+    Raw raw;
+
+    raw_open_with(&raw, "", once_serve);
+    (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u/", raw.port);
+    request.url = url;
+    for (int i = 0; i < 3; i++) {
+        getter_init(&getters[i], web, fetcher);
+        request.context = &getters[i];
+        if (i == 2) {
+            web_wait_count(web, &getters[0].n_done, 1);
+            web_wait_count(web, &getters[1].n_done, 1);
+        }
+        assert_int_equal(io_fetch_start(&getters[i].fetch, fetcher, &request, NULL), 0);
+    }
+    web_wait_count(web, &getters[2].n_done, 1);
+    expect_body(&getters[0], "ok");
+    expect_body(&getters[1], "ok");
+    assert_int_equal(getters[2].outcome, IO_FETCH_CUT);
+    assert_int_equal(getters[2].status, 0);
+    assert_string_equal(getters[2].message, "the connection ended before the answer did");
+    for (int i = 0; i < 3; i++) {
+        getter_deinit(&getters[i]);
+    }
+    assert_null(io_fetcher_free(fetcher));
+    raw_close(&raw);
+    assert_int_equal(raw.n_requests, 3);
 }
 
 static void requests_that_cannot_be_sent_are_refused_in_words(void **state)
@@ -734,6 +808,7 @@ int main(void)
         WEB_TEST(nobody_there_is_unreached),
         WEB_TEST(heads_of_all_kinds_are_read),
         WEB_TEST(answers_that_are_none_are_failures),
+        WEB_TEST(what_was_sent_is_not_sent_again),
         WEB_TEST(requests_that_cannot_be_sent_are_refused_in_words),
         cmocka_unit_test(this_machine_is_told_from_others),
         WEB_TEST(freeing_the_fetcher_ends_all),

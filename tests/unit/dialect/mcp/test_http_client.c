@@ -4,6 +4,8 @@
 #include "http_client_testing.h"
 
 #define P "http://h/mcp "
+#define BROKEN_OFF                                                                                 \
+    "the server's answer broke off before its end (why): it may have been carried out"
 
 static void modern_request_says_in_its_head_what_its_body_says(void **state)
 {
@@ -231,11 +233,44 @@ static void the_probe_proves_nothing_by_silence_or_refusal(void **state)
             rig_data(&rig, 1, cases[i].body);
         }
         rig_end_as(&rig, 1, cases[i].end, "why");
+        if (cases[i].end == MCP_HTTP_END_CUT) { /* a connection may have been an old one */
+            rig_expect(&rig, "2 POST http://h/mcp " MODERN("1", "server/discover", "") "\n");
+            rig_end_as(&rig, 2, cases[i].end, "why");
+        }
         if (strncmp(rig_text(&rig), cases[i].fails ? "failed: " : "< 1 {", 5) != 0) {
             fail_msg("case %zu: %s", i, rig_text(&rig));
         }
         rig_close(&rig);
     }
+}
+
+/* Who may be asked twice: a connection ended without a word. */
+static void only_what_changes_nothing_is_sent_again(void **state)
+{
+    Rig rig;
+
+    (void)state;
+    rig_open(&rig, NULL);
+    rig_send(&rig, MODERN("1", "tools/list", ""));
+    rig_send(&rig, MODERN("2", "tools/call", ""));
+    rig_send(&rig, MODERN("3", "tools/list", ""));
+    rig_send(&rig, "{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"result\":{}}");
+    rig_forget(&rig);
+    rig_end_as(&rig, 1, MCP_HTTP_END_CUT, "why");
+    rig_expect(&rig, "5 POST http://h/mcp " MODERN("1", "tools/list", "") "\n");
+    rig_end_as(&rig, 5, MCP_HTTP_END_CUT, "why");
+    rig_expect(&rig, "< 1 " LOST("1", BROKEN_OFF) "\n");
+    rig_end_as(&rig, 2, MCP_HTTP_END_CUT, "why");
+    rig_expect(&rig, "< 2 " LOST("2", BROKEN_OFF) "\n");
+    /* It has begun to answer. */
+    rig_head(&rig, 3, 200, JSON_TYPE);
+    rig_end_as(&rig, 3, MCP_HTTP_END_CUT, "why");
+    rig_expect(&rig, "< 3 " LOST("3", BROKEN_OFF) "\n");
+    rig_end_as(&rig, 4, MCP_HTTP_END_CUT, "why");
+    rig_expect(&rig, "6 POST http://h/mcp {\"jsonrpc\":\"2.0\",\"id\":\"q\",\"result\":{}}\n");
+    rig_end_as(&rig, 6, MCP_HTTP_END_CUT, "why");
+    assert_int_equal(rig.n_begun, 6);
+    rig_close(&rig);
 }
 
 static void redirections_within_a_server_are_followed(void **state)
@@ -391,6 +426,7 @@ int main(void)
         cmocka_unit_test(every_end_without_an_answer_is_an_error),
         cmocka_unit_test(an_error_in_a_refusal_is_the_answer),
         cmocka_unit_test(the_probe_proves_nothing_by_silence_or_refusal),
+        cmocka_unit_test(only_what_changes_nothing_is_sent_again),
         cmocka_unit_test(redirections_within_a_server_are_followed),
         cmocka_unit_test(schemas_are_learnt_from_lists_and_bad_tools_left_out),
         cmocka_unit_test(requests_beyond_the_limit_wait),
