@@ -1,5 +1,6 @@
 #include "io/private_file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -28,9 +29,6 @@
 /* Above these a path is named once in a message, or not at all: it would not fit a Diag. */
 #define FILE_PATH_TWICE_MAX 80
 #define FILE_PATH_ONCE_MAX  180
-
-/* More than any signature has. */
-#define FILE_SIGNATURE_MAX 16
 
 #define FILE_OTHERS (S_IRWXG | S_IRWXO)
 
@@ -115,7 +113,7 @@ static void file_unlock(int fd)
 /* False also if that cannot be found out. */
 static bool file_ends_with(int fd, Span signature)
 {
-    char end[FILE_SIGNATURE_MAX];
+    char end[PRIVATE_FILE_SIGNATURE_MAX];
     struct stat info;
 
     return signature.n <= sizeof(end) && fstat(fd, &info) == 0 &&
@@ -241,7 +239,8 @@ static int file_take_name(const PrivateFile *file, const char *temp, Diag *reter
         return io_place_fail(reterr_diag, PRIVATE_FILE_E_PLACE, errno, "write", path);
     }
     if (file->fd < 0 || !file_has_name(path, file->fd)) {
-        r = file_claim(path, file->signature, FILE_LOCK_NAPS, &left_fd, reterr_diag);
+        r = file_claim(path, file->signature, file->is_hasty ? 0 : FILE_LOCK_NAPS, &left_fd,
+                       reterr_diag);
         if (r != 0) {
             return r;
         }
@@ -294,13 +293,14 @@ static int file_put(const PrivateFile *file, Span content, int *ret_fd, Diag *re
     return 0;
 }
 
-int private_file_create(PrivateFile *ret, const char *path, Span content, Span signature,
-                        Diag *reterr_diag)
+static int file_create(PrivateFile *ret, const char *path, Span content, Span signature,
+                       bool is_hasty, Diag *reterr_diag)
 {
     size_t n = strlen(path);
-    PrivateFile file = {.signature = signature, .fd = -1};
+    PrivateFile file = {.signature = signature, .fd = -1, .is_hasty = is_hasty};
     int r;
 
+    assert(signature.n <= PRIVATE_FILE_SIGNATURE_MAX);
     *ret = PRIVATE_FILE_NULL;
     if (n == io_place_folder_length(path)) {
         return diag_set(reterr_diag, PRIVATE_FILE_E_PLACE,
@@ -318,6 +318,18 @@ int private_file_create(PrivateFile *ret, const char *path, Span content, Span s
     }
     *ret = file;
     return 0;
+}
+
+int private_file_create(PrivateFile *ret, const char *path, Span content, Span signature,
+                        Diag *reterr_diag)
+{
+    return file_create(ret, path, content, signature, false, reterr_diag);
+}
+
+int private_file_try(PrivateFile *ret, const char *path, Span content, Span signature,
+                     Diag *reterr_diag)
+{
+    return file_create(ret, path, content, signature, true, reterr_diag);
 }
 
 int private_file_replace(PrivateFile *file, Span content, Diag *reterr_diag)

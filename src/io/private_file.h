@@ -11,8 +11,8 @@
  * On Windows private means that the access list names this user alone (the system and its
  * administrators aside), and held that the file is open and shared for reading only.
  *
- * Thread: any, a PrivateFile by one at a time. Only creating waits, a tenth of a second for
- * a file in use, since looking whether one is held takes its lock too.
+ * Thread: any, a PrivateFile by one at a time. Only private_file_create waits, a tenth of a second
+ * for a file in use, since looking whether one is held takes its lock too.
  */
 #pragma once
 
@@ -32,9 +32,13 @@ typedef struct PrivateFile {
     char *path;     /* owned */
     Span signature; /* borrowed */
     int fd;         /* holds the lock */
+    bool is_hasty;  /* nobody is waited for */
 } PrivateFile;
 
 #define PRIVATE_FILE_NULL ((PrivateFile){.path = NULL, .fd = -1})
+
+/* What a signature may have. */
+#define PRIVATE_FILE_SIGNATURE_MAX 16
 
 /* Writes content, which ends in signature, under path, 0600. What a dead process left there is
  * replaced: a regular file of this user that nobody holds and that ends in signature; anything else
@@ -42,6 +46,10 @@ typedef struct PrivateFile {
  * PRIVATE_FILE_E_PLACE. On failure *ret is PRIVATE_FILE_NULL. */
 int private_file_create(PrivateFile *ret, const char *path, Span content, Span signature,
                         Diag *reterr_diag);
+
+/* The same, but waits for nobody: PRIVATE_FILE_E_IN_USE at once, also if somebody only looks. */
+int private_file_try(PrivateFile *ret, const char *path, Span content, Span signature,
+                     Diag *reterr_diag);
 
 /* Gives a file that was created here other content: readers see the old or the new one, whole. If
  * somebody removed the file it is made anew. Results as private_file_create; on failure the file is

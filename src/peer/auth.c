@@ -86,6 +86,7 @@ int peer_auth_new(PeerAuth **ret, const PeerAuthConfig *config, Diag *reterr_dia
     auth->context = config->context;
     auth->person_ms = config->person_ms > 0 ? config->person_ms : LIMIT_OAUTH_PERSON_MS;
     auth->log = config->log;
+    auth->lock = PRIVATE_FILE_NULL;
     for (size_t i = 0; i < TW_ARRAY_SIZE(auth->browser_fds); i++) {
         auth->browser_fds[i] = -1;
     }
@@ -99,6 +100,7 @@ int peer_auth_new(PeerAuth **ret, const PeerAuthConfig *config, Diag *reterr_dia
         r = oauth_settings_copy(&auth->settings, config->settings);
     }
     r = r == 0 ? io_timer_new(&auth->timer, auth->loop, false, auth_timer, auth) : r;
+    r = r == 0 ? io_timer_new(&auth->lock_timer, auth->loop, false, auth_flow_lock, auth) : r;
     if (r != 0) {
         (void)peer_auth_free(auth);
         return r;
@@ -114,6 +116,7 @@ PeerAuth *peer_auth_free(PeerAuth *auth)
         auth_browser_drop(auth);
         auth->listener = peer_auth_listener_free(auth->listener);
         auth->timer = io_timer_free(auth->timer);
+        auth->lock_timer = io_timer_free(auth->lock_timer);
         (void)io_fetcher_free(auth->own_fetcher);
         (void)oauth_key_free(auth->key);
         oauth_credential_deinit(&auth->credential);
@@ -225,35 +228,6 @@ int auth_take(PeerAuth *auth, const OauthCredential *credential)
     return 0;
 }
 
-/* What the file has now: another process may have renewed it. True: it is another token than ours,
- * and still good. */
-static bool auth_reload(PeerAuth *auth)
-{
-    OauthCredential found = {.server = NULL};
-    Diag diag = DIAG_NULL;
-    bool is_news = false;
-    int r;
-
-    if (auth->store == NULL || auth->store[0] == '\0') {
-        return false;
-    }
-    r = peer_auth_store_find(auth->store, span_from_str(auth->server), SPAN_NULL, &found, &diag);
-    if (r > 0 && r != OAUTH_STORE_E_NONE) {
-        logsink_write(auth->log, LOGSINK_LEVEL_DEBUG, "auth", "%s", diag.message);
-    }
-    if (r == 0) {
-        is_news = oauth_credential_is_fresh(&found, auth_now_s()) &&
-                  (auth->credential.access_token == NULL ||
-                   strcmp(found.access_token, auth->credential.access_token) != 0);
-        if (is_news || !auth->is_loaded) {
-            is_news = auth_take(auth, &found) == 0 && is_news;
-        }
-    }
-    auth->is_loaded = true;
-    oauth_credential_deinit(&found);
-    return is_news;
-}
-
 /* ---- headers ---- */
 
 static int auth_key(PeerAuth *auth)
@@ -315,8 +289,7 @@ static bool auth_must_wait(PeerAuth *auth)
     if (auth->flow != NULL) {
         return true;
     }
-    if (!auth_can_renew(auth) || io_loop_now_ms(auth->loop) < auth->no_renewal_until_ms ||
-        auth_reload(auth)) {
+    if (!auth_can_renew(auth) || io_loop_now_ms(auth->loop) < auth->no_renewal_until_ms) {
         return false;
     }
     auth->no_renewal_until_ms = io_loop_now_ms(auth->loop) + AUTH_RENEWAL_PAUSE_MS;
@@ -406,9 +379,8 @@ static void auth_refused(PeerAuth *auth, const OauthChallenge *wanted,
         auth_end(auth, PEER_AUTH_RETRY, "");
         return;
     }
-    /* It was renewed meanwhile, here or by another process. */
-    if ((auth->credential.access_token != NULL && !is_current) ||
-        (!is_step_up && auth_reload(auth))) {
+    /* It was renewed meanwhile. */
+    if (auth->credential.access_token != NULL && !is_current) {
         auth_end(auth, PEER_AUTH_RETRY, "");
         return;
     }

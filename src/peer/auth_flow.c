@@ -17,6 +17,11 @@
 /* A server whose tokens live for seconds is not asked for the next one before each request. */
 #define FLOW_RENEWAL_MIN_MS 5000
 
+/* Who has the lock renews a token, and may have to find out where: a few requests of a second, or
+ * of LIMIT_OAUTH_FETCH_MS if all goes wrong. */
+#define FLOW_LOCK_MS      60000
+#define FLOW_LOCK_LOOK_MS 50
+
 static void flow_step(PeerAuth *auth);
 
 static int flow_random(void *context, void *p, size_t n)
@@ -30,7 +35,11 @@ void auth_flow_drop(PeerAuth *auth)
     auth->fetch = io_fetch_free(auth->fetch);
     auth->is_resent = false;
     auth->flow = oauth_flow_free(auth->flow);
-    io_timer_stop(auth->timer);
+    if (auth->lock_timer != NULL) { /* made last */
+        io_timer_stop(auth->timer);
+        io_timer_stop(auth->lock_timer);
+    }
+    auth_unlock(auth);
     if (auth->listener != NULL) {
         peer_auth_listener_stop(auth->listener);
     }
@@ -155,7 +164,7 @@ static int flow_look(PeerAuth *auth, Span issuer)
     OauthCredential found = {.server = NULL};
     int r = OAUTH_STORE_E_NONE;
 
-    if (auth->store != NULL && auth->store[0] != '\0') {
+    if (auth_has_file(auth)) {
         r = peer_auth_store_find(auth->store, span_from_str(auth->server), issuer, &found, NULL);
     }
     if (r < 0) {
@@ -166,13 +175,14 @@ static int flow_look(PeerAuth *auth, Span issuer)
     return r;
 }
 
-/* A refresh token was refused: did another process use it before us, and has a new one? */
+/* A refresh token was refused: did another process use it before us, and has a new one? One that
+ * does not know the lock, or could not have it. */
 static bool flow_was_overtaken(PeerAuth *auth, const OauthCredential *credential)
 {
     OauthCredential found = {.server = NULL};
     bool is_newer = false;
 
-    if (credential->access_token != NULL || auth->store == NULL || auth->store[0] == '\0' ||
+    if (credential->access_token != NULL || !auth_has_file(auth) ||
         auth->credential.refresh_token == NULL) {
         return false;
     }
@@ -191,10 +201,11 @@ static int flow_save(PeerAuth *auth, const OauthCredential *credential)
     Diag diag = DIAG_NULL;
     int r = 0;
 
-    if (auth->store != NULL && auth->store[0] != '\0') {
+    if (auth_has_file(auth)) {
         r = peer_auth_store_put(auth->store, span_from_str(auth->server),
                                 oauth_credential_span(credential->issuer), credential, NULL, &diag);
     }
+    auth->is_kept = r == 0 && auth_has_file(auth);
     /* It serves until the process ends, all the same. */
     if (r > 0) {
         logsink_write(auth->log, LOGSINK_LEVEL_WARN, "auth", "the token is not kept: %s",
@@ -253,6 +264,7 @@ static int flow_listen(PeerAuth *auth, Span registered)
     unsigned port = flow_port(auth, registered);
     int r;
 
+    auth_unlock(auth); /* a person takes minutes, and nothing is renewed any more */
     auth->listener = peer_auth_listener_free(auth->listener);
     r = peer_auth_listener_new(&auth->listener, auth->loop, port, flow_came, auth, &diag);
     /* A port that was only remembered may be another one. */
@@ -350,8 +362,8 @@ static void flow_step(PeerAuth *auth)
     }
 }
 
-void auth_flow_start(PeerAuth *auth, const OauthChallenge *challenge, bool is_renewal,
-                     bool is_step_up)
+static int flow_begin(PeerAuth *auth, const OauthChallenge *challenge, bool is_renewal,
+                      bool is_step_up)
 {
     OauthFlowConfig config = {.server = span_from_str(auth->server),
                               .settings = &auth->settings,
@@ -361,12 +373,59 @@ void auth_flow_start(PeerAuth *auth, const OauthChallenge *challenge, bool is_re
                               .is_step_up = is_step_up,
                               .may_ask = auth->may_ask && !is_renewal,
                               .random = flow_random};
-    int r = oauth_flow_begin(&auth->flow, &config);
 
-    auth->is_renewing = is_renewal;
+    return oauth_flow_begin(&auth->flow, &config);
+}
+
+/* It is our turn. */
+static void flow_locked(PeerAuth *auth)
+{
+    int r = 0;
+
+    if (auth_reload(auth)) {
+        flow_over(auth, PEER_AUTH_RETRY, "");
+        return;
+    }
+    /* A renewal begins with what was known; others look it up. */
+    if (auth->is_renewing) {
+        auth->flow = oauth_flow_free(auth->flow);
+        r = flow_begin(auth, NULL, true, false);
+    }
     if (r != 0) {
         flow_failed(auth, r);
         return;
     }
     flow_step(auth);
+}
+
+void auth_flow_lock(void *context)
+{
+    PeerAuth *auth = (PeerAuth *)context;
+    int64_t now_ms = io_loop_now_ms(auth->loop);
+    int r = auth_lock(auth);
+
+    if (r == 0) {
+        flow_locked(auth);
+    } else if (r < 0) {
+        flow_failed(auth, r);
+    } else if (now_ms < auth->lock_until_ms) {
+        io_timer_start_at(auth->lock_timer, now_ms + FLOW_LOCK_LOOK_MS);
+    } else {
+        flow_over(auth, auth->is_renewing ? PEER_AUTH_RETRY : PEER_AUTH_REFUSED,
+                  "another process renews the token, and does not come to an end");
+    }
+}
+
+void auth_flow_start(PeerAuth *auth, const OauthChallenge *challenge, bool is_renewal,
+                     bool is_step_up)
+{
+    int r = flow_begin(auth, challenge, is_renewal, is_step_up);
+
+    auth->is_renewing = is_renewal;
+    auth->lock_until_ms = io_loop_now_ms(auth->loop) + FLOW_LOCK_MS;
+    if (r != 0) {
+        flow_failed(auth, r);
+        return;
+    }
+    auth_flow_lock(auth);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/bytes.h"
+#include "io/private_file.h"
 #include "io/process.h"
 #include "oauth/credential.h"
 #include "oauth/flow.h"
@@ -25,6 +26,7 @@ struct PeerAuth {
 
     OauthCredential credential;
     bool is_loaded; /* the file was looked at */
+    bool is_kept;   /* the credential is in the file, as we know it */
     OauthKey *key;  /* that the token is bound to; made from the credential when it is needed */
     Bytes authorization;
     Bytes proof;
@@ -34,7 +36,11 @@ struct PeerAuth {
     int64_t asked_ms;            /* the last then */
     int64_t no_renewal_until_ms; /* a renewal failed for a time: the token is shown as it is */
 
-    OauthFlow *flow;
+    PrivateFile lock;      /* of the credential in the file, while a flow may renew it */
+    IoTimer *lock_timer;   /* somebody else has it */
+    int64_t lock_until_ms; /* and is waited for so long */
+
+    OauthFlow *flow;  /* before it has the lock, too */
     bool is_renewing; /* the flow is one that nobody was refused for */
     IoFetch *fetch;
     bool is_resent; /* the request under way was sent a second time */
@@ -61,11 +67,28 @@ void auth_end(PeerAuth *auth, PeerAuthOutcome outcome, const char *why);
 /* Takes over a credential: copies it. 0, -ENOMEM. */
 int auth_take(PeerAuth *auth, const OauthCredential *credential);
 
+/* ---- auth_file.c ---- */
+
+/* Are credentials kept? */
+bool auth_has_file(const PeerAuth *auth);
+
+/* What the file has now: another process may have renewed it, or somebody logged in. True: it is
+ * another token than ours, and still good. */
+bool auth_reload(PeerAuth *auth);
+
+/* The lock. 0: it is ours, or cannot be had at all; PEER_AUTH_STORE_E_BUSY, -ENOMEM. */
+int auth_lock(PeerAuth *auth);
+void auth_unlock(PeerAuth *auth);
+
 /* ---- auth_flow.c ---- */
 
-/* Begins a flow. Its end is auth_end. */
+/* Begins a flow, as soon as nobody else has one for the same credential, and if there is no new
+ * token by then. Its end is auth_end. */
 void auth_flow_start(PeerAuth *auth, const OauthChallenge *challenge, bool is_renewal,
                      bool is_step_up);
+
+/* Of lock_timer: tries again. */
+void auth_flow_lock(void *context);
 
 /* Drops what is under way. */
 void auth_flow_drop(PeerAuth *auth);

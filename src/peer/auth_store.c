@@ -1,11 +1,13 @@
 #include "peer/auth_store.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/limits.h"
 #include "io/error_text.h"
 #include "io/keep.h"
@@ -15,7 +17,7 @@
 #define STORE_LOCK ".lock"
 
 /* What the lock's file holds, so that nobody else's file is taken for one. */
-#define STORE_SIGNATURE "toolwire credentials lock\n"
+#define STORE_SIGNATURE "toolwire lock\n"
 
 /* A change takes a few milliseconds; each attempt waits a tenth of a second. */
 #define STORE_TRIES 50
@@ -162,4 +164,30 @@ int peer_auth_store_put(const char *path, Span server, Span issuer,
     r = store_change(path, server, issuer, credential, ret_n, reterr_diag);
     private_file_remove(&lock);
     return r;
+}
+
+int peer_auth_store_lock(PrivateFile *ret, const char *path, Span server, Diag *reterr_diag)
+{
+    uint64_t number = hash_span((HashSeed){0, 0}, server); /* the same in every process */
+    Diag diag = DIAG_NULL;
+    char suffix[32];
+    char *name;
+    int r = io_keep_make_folders(path);
+
+    (void)snprintf(suffix, sizeof(suffix), ".%016" PRIx64 STORE_LOCK, number);
+    name = store_join(path, suffix);
+    if (name == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    r = r == 0 ? private_file_try(ret, name, SPAN(STORE_SIGNATURE), SPAN(STORE_SIGNATURE), &diag)
+               : r;
+    mem_free(name);
+    if (r == PRIVATE_FILE_E_IN_USE) {
+        return PEER_AUTH_STORE_E_BUSY;
+    }
+    if (r == 0 || r == -ENOMEM) {
+        return r;
+    }
+    return diag_set(reterr_diag, PEER_AUTH_STORE_E_UNUSABLE, "%s",
+                    r > 0 ? diag.message : io_error_text(-r));
 }

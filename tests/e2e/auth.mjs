@@ -3,7 +3,7 @@
 //
 //   auth.mjs TOOLWIRE
 import { spawn } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -150,6 +150,17 @@ await check('a token that was revoked is renewed; both revoked: the person is as
     assert.equal(asked.pages.length, 1);
     assert.equal(server.count('token refused: invalid_grant'), 1);
     assert.equal(server.count('register'), 1);
+});
+
+await check('several processes renew a token once', {}, async (server, state) => {
+    const own = path.join(state, 'toolwire');
+    done(await run(own, ['login', server.url, '--no-browser']));
+    server.tokens.clear();
+    const calls = await Promise.all([1, 2, 3, 4].map(() => run(own, ['call', '--server', server.url, 'guarded'], { env: { XDG_STATE_HOME: state } })));
+    for (const call of calls) done(call);
+    assert.equal(server.count('token refresh_token'), 1);
+    assert.equal(server.count('token refused: invalid_grant'), 0);
+    assert.deepEqual(readdirSync(own).filter((name) => name.startsWith('credentials')), ['credentials.json']);
 });
 
 await check('an authorization server that is ill costs no token', {}, async (server, state, login) => {

@@ -12,6 +12,7 @@
  */
 #include "io/private_file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -31,9 +32,6 @@
 
 /* Characters of a path that are converted on the stack. */
 #define FILE_NEAR_PATH 1024
-
-/* More than any signature has. */
-#define FILE_SIGNATURE_MAX 16
 
 /* Names tried for a temporary file. */
 #define FILE_TEMP_TRIES 100
@@ -119,7 +117,7 @@ static bool file_has_name(const wchar_t *path, HANDLE handle)
 /* False also if that cannot be found out. */
 static bool file_ends_with(HANDLE handle, Span signature)
 {
-    char end[FILE_SIGNATURE_MAX];
+    char end[PRIVATE_FILE_SIGNATURE_MAX];
     LARGE_INTEGER size;
     DWORD n = 0;
 
@@ -360,7 +358,8 @@ static int file_take_name(PrivateFile *file, const wchar_t *path, const wchar_t 
         return io_place_fail(reterr_diag, PRIVATE_FILE_E_PLACE, -r, "write", file->path);
     }
     if (file->fd < 0 || !file_has_name(path, win_handle(file->fd))) {
-        r = file_claim(file->path, path, file->signature, FILE_LOCK_NAPS, &left, reterr_diag);
+        r = file_claim(file->path, path, file->signature, file->is_hasty ? 0 : FILE_LOCK_NAPS,
+                       &left, reterr_diag);
         if (r != 0) {
             return r;
         }
@@ -422,13 +421,14 @@ static int file_put(PrivateFile *file, Span content, Diag *reterr_diag)
 
 /* ---- the door ---- */
 
-int private_file_create(PrivateFile *ret, const char *path, Span content, Span signature,
-                        Diag *reterr_diag)
+static int file_create(PrivateFile *ret, const char *path, Span content, Span signature,
+                       bool is_hasty, Diag *reterr_diag)
 {
     size_t n = strlen(path);
-    PrivateFile file = {.signature = signature, .fd = -1};
+    PrivateFile file = {.signature = signature, .fd = -1, .is_hasty = is_hasty};
     int r;
 
+    assert(signature.n <= PRIVATE_FILE_SIGNATURE_MAX);
     *ret = PRIVATE_FILE_NULL;
     if (n == io_place_folder_length(path)) {
         return diag_set(reterr_diag, PRIVATE_FILE_E_PLACE,
@@ -446,6 +446,18 @@ int private_file_create(PrivateFile *ret, const char *path, Span content, Span s
     }
     *ret = file;
     return 0;
+}
+
+int private_file_create(PrivateFile *ret, const char *path, Span content, Span signature,
+                        Diag *reterr_diag)
+{
+    return file_create(ret, path, content, signature, false, reterr_diag);
+}
+
+int private_file_try(PrivateFile *ret, const char *path, Span content, Span signature,
+                     Diag *reterr_diag)
+{
+    return file_create(ret, path, content, signature, true, reterr_diag);
 }
 
 int private_file_replace(PrivateFile *file, Span content, Diag *reterr_diag)
