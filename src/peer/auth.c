@@ -228,6 +228,13 @@ int auth_take(PeerAuth *auth, const OauthCredential *credential)
     return 0;
 }
 
+void auth_forget(PeerAuth *auth)
+{
+    auth->key = oauth_key_free(auth->key);
+    oauth_credential_deinit(&auth->credential);
+    auth->is_kept = false;
+}
+
 /* ---- headers ---- */
 
 static int auth_key(PeerAuth *auth)
@@ -303,9 +310,7 @@ int peer_auth_headers(PeerAuth *auth, const char *method, const char *url, PeerA
     PeerAuthHeaders headers = {SPAN_NULL, SPAN_NULL};
     int r = 0;
 
-    if (!auth->is_loaded) {
-        (void)auth_reload(auth);
-    }
+    auth_look(auth);
     bytes_clear(&auth->authorization);
     bytes_clear(&auth->proof);
     *ret_wait = auth_must_wait(auth);

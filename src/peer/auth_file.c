@@ -6,6 +6,9 @@
 #include "base/error.h"
 #include "peer/auth_store.h"
 
+/* So often, at most, a request has the file read: somebody may have logged out, or in. */
+#define FILE_LOOK_MS 1000
+
 bool auth_has_file(const PeerAuth *auth)
 {
     return auth->store != NULL && auth->store[0] != '\0';
@@ -54,10 +57,21 @@ bool auth_reload(PeerAuth *auth)
     }
     if (r == 0) {
         is_news = auth_compare(auth, &found);
+    } else if (r == OAUTH_STORE_E_NONE && auth->is_kept) {
+        auth_forget(auth);
     }
     auth->is_loaded = true;
+    auth->looked_ms = io_loop_now_ms(auth->loop);
     oauth_credential_deinit(&found);
     return is_news;
+}
+
+void auth_look(PeerAuth *auth)
+{
+    if (!auth->is_loaded || (auth->flow == NULL && !auth->has_end &&
+                             io_loop_now_ms(auth->loop) - auth->looked_ms >= FILE_LOOK_MS)) {
+        (void)auth_reload(auth);
+    }
 }
 
 int auth_lock(PeerAuth *auth)

@@ -170,7 +170,9 @@ static int flow_look(PeerAuth *auth, Span issuer)
     if (r < 0) {
         return err_pass(r);
     }
-    r = oauth_flow_looked(auth->flow, auth_now_s(), r == 0 ? &found : NULL);
+    /* Who has logged out since the flow was begun: nothing is known, whatever it began with. */
+    r = oauth_flow_looked(auth->flow, auth_now_s(),
+                          r == 0 || auth->credential.server == NULL ? &found : NULL);
     oauth_credential_deinit(&found);
     return r;
 }
@@ -198,12 +200,21 @@ static bool flow_was_overtaken(PeerAuth *auth, const OauthCredential *credential
 
 static int flow_save(PeerAuth *auth, const OauthCredential *credential)
 {
+    Span server = span_from_str(auth->server);
+    Span issuer = oauth_credential_span(credential->issuer);
     Diag diag = DIAG_NULL;
     int r = 0;
 
     if (auth_has_file(auth)) {
-        r = peer_auth_store_put(auth->store, span_from_str(auth->server),
-                                oauth_credential_span(credential->issuer), credential, NULL, &diag);
+        /* What is only renewed is not written down for who has logged out meanwhile. */
+        r = auth->is_kept && !auth->has_asked && auth->settings.grant == OAUTH_GRANT_CODE
+                ? peer_auth_store_replace(auth->store, server, issuer, credential, &diag)
+                : peer_auth_store_put(auth->store, server, issuer, credential, NULL, &diag);
+    }
+    if (r == OAUTH_STORE_E_NONE) {
+        auth_forget(auth);
+        flow_over(auth, PEER_AUTH_REFUSED, "somebody has logged out");
+        return 1;
     }
     auth->is_kept = r == 0 && auth_has_file(auth);
     /* It serves until the process ends, all the same. */
@@ -264,6 +275,7 @@ static int flow_listen(PeerAuth *auth, Span registered)
     unsigned port = flow_port(auth, registered);
     int r;
 
+    auth->has_asked = true;
     auth_unlock(auth); /* a person takes minutes, and nothing is renewed any more */
     auth->listener = peer_auth_listener_free(auth->listener);
     r = peer_auth_listener_new(&auth->listener, auth->loop, port, flow_came, auth, &diag);
@@ -315,7 +327,7 @@ static void flow_done(PeerAuth *auth, const OauthCredential *credential)
     flow_over(auth, PEER_AUTH_RETRY, "");
 }
 
-/* 1: something was begun whose end comes later, or the flow is over. */
+/* 1: something was begun whose end comes later, or the flow is over. So does flow_save. */
 static int flow_do(PeerAuth *auth, const OauthOrder *order)
 {
     switch (order->kind) {
@@ -422,6 +434,7 @@ void auth_flow_start(PeerAuth *auth, const OauthChallenge *challenge, bool is_re
     int r = flow_begin(auth, challenge, is_renewal, is_step_up);
 
     auth->is_renewing = is_renewal;
+    auth->has_asked = false;
     auth->lock_until_ms = io_loop_now_ms(auth->loop) + FLOW_LOCK_MS;
     if (r != 0) {
         flow_failed(auth, r);

@@ -27,7 +27,8 @@ struct PeerAuth {
     OauthCredential credential;
     bool is_loaded; /* the file was looked at */
     bool is_kept;   /* the credential is in the file, as we know it */
-    OauthKey *key;  /* that the token is bound to; made from the credential when it is needed */
+    int64_t looked_ms;
+    OauthKey *key; /* that the token is bound to; made from the credential when it is needed */
     Bytes authorization;
     Bytes proof;
     Bytes nonce; /* of the MCP server */
@@ -42,6 +43,7 @@ struct PeerAuth {
 
     OauthFlow *flow;  /* before it has the lock, too */
     bool is_renewing; /* the flow is one that nobody was refused for */
+    bool has_asked;   /* and one that a person takes part in */
     IoFetch *fetch;
     bool is_resent; /* the request under way was sent a second time */
     Bytes body;
@@ -67,14 +69,20 @@ void auth_end(PeerAuth *auth, PeerAuthOutcome outcome, const char *why);
 /* Takes over a credential: copies it. 0, -ENOMEM. */
 int auth_take(PeerAuth *auth, const OauthCredential *credential);
 
+/* Somebody has logged out. */
+void auth_forget(PeerAuth *auth);
+
 /* ---- auth_file.c ---- */
 
 /* Are credentials kept? */
 bool auth_has_file(const PeerAuth *auth);
 
-/* What the file has now: another process may have renewed it, or somebody logged in. True: it is
- * another token than ours, and still good. */
+/* What the file has now: another process may have renewed it, or somebody logged in, or out. True:
+ * it is another token than ours, and still good. */
 bool auth_reload(PeerAuth *auth);
+
+/* The same from time to time, before something is shown. */
+void auth_look(PeerAuth *auth);
 
 /* The lock. 0: it is ours, or cannot be had at all; PEER_AUTH_STORE_E_BUSY, -ENOMEM. */
 int auth_lock(PeerAuth *auth);

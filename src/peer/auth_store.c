@@ -120,20 +120,26 @@ static int store_lock(PrivateFile *ret, const char *path, Diag *reterr_diag)
     return r;
 }
 
+/* must_be_there: an entry is only replaced. */
 static int store_change(const char *path, Span server, Span issuer,
-                        const OauthCredential *credential, size_t *ret_n, Diag *reterr_diag)
+                        const OauthCredential *credential, bool must_be_there, size_t *ret_n,
+                        Diag *reterr_diag)
 {
     Diag diag = DIAG_NULL;
     Bytes text;
     Bytes next;
+    size_t n = 0;
     int r;
 
     bytes_init(&text, LIMIT_OAUTH_STORE_BYTES);
     bytes_init(&next, LIMIT_OAUTH_STORE_BYTES);
     r = peer_auth_store_read(path, &text, reterr_diag);
     if (r == 0) {
-        r = oauth_store_put(&next, bytes_span(&text), server, issuer, credential, ret_n, &diag);
+        r = oauth_store_put(&next, bytes_span(&text), server, issuer, credential, &n, &diag);
         r = r > 0 ? store_unusable(path, reterr_diag, &diag) : r;
+    }
+    if (r == 0 && must_be_there && n == 0) {
+        r = OAUTH_STORE_E_NONE;
     }
     if (r == 0) {
         r = io_keep_write(path, bytes_span(&next));
@@ -142,13 +148,17 @@ static int store_change(const char *path, Span server, Span issuer,
                          io_error_text(-r));
         }
     }
+    if (r == 0 && ret_n != NULL) {
+        *ret_n = n;
+    }
     bytes_deinit(&text);
     bytes_deinit(&next);
     return r;
 }
 
-int peer_auth_store_put(const char *path, Span server, Span issuer,
-                        const OauthCredential *credential, size_t *ret_n, Diag *reterr_diag)
+static int store_change_locked(const char *path, Span server, Span issuer,
+                               const OauthCredential *credential, bool must_be_there, size_t *ret_n,
+                               Diag *reterr_diag)
 {
     PrivateFile lock = PRIVATE_FILE_NULL;
     int r = io_keep_make_folders(path);
@@ -161,9 +171,21 @@ int peer_auth_store_put(const char *path, Span server, Span issuer,
     if (r != 0) {
         return r;
     }
-    r = store_change(path, server, issuer, credential, ret_n, reterr_diag);
+    r = store_change(path, server, issuer, credential, must_be_there, ret_n, reterr_diag);
     private_file_remove(&lock);
     return r;
+}
+
+int peer_auth_store_put(const char *path, Span server, Span issuer,
+                        const OauthCredential *credential, size_t *ret_n, Diag *reterr_diag)
+{
+    return store_change_locked(path, server, issuer, credential, false, ret_n, reterr_diag);
+}
+
+int peer_auth_store_replace(const char *path, Span server, Span issuer,
+                            const OauthCredential *credential, Diag *reterr_diag)
+{
+    return store_change_locked(path, server, issuer, credential, true, NULL, reterr_diag);
 }
 
 int peer_auth_store_lock(PrivateFile *ret, const char *path, Span server, Diag *reterr_diag)

@@ -34,6 +34,11 @@ int peer_auth_store_find(const char *path, Span server, Span issuer, OauthCreden
 int peer_auth_store_put(const char *path, Span server, Span issuer,
                         const OauthCredential *credential, size_t *ret_n, Diag *reterr_diag);
 
+/* The same, if that server and issuer have an entry; else OAUTH_STORE_E_NONE, and nothing changes.
+ */
+int peer_auth_store_replace(const char *path, Span server, Span issuer,
+                            const OauthCredential *credential, Diag *reterr_diag);
+
 /* The lock of a server's credentials, over processes and within one; waits for nobody. The system
  * takes it back from who dies. 0, -ENOMEM, PEER_AUTH_STORE_E_BUSY, PEER_AUTH_STORE_E_UNUSABLE.
  * Gives *ret (private_file_remove). */

@@ -44,6 +44,7 @@ struct Town {
     bool is_revoked;      /* one came twice */
     PrivateFile lock;
     void (*later)(Town *town);
+    void (*on_refresh)(Town *town);
 };
 
 static void town_answer(void *context, IoHttpExchange *x, Span body)
@@ -57,6 +58,9 @@ static void town_answer(void *context, IoHttpExchange *x, Span body)
     if (span_equals(path, SPAN("/token"))) {
         (void)snprintf(good, sizeof(good), "refresh_token=R%u&", town->n_given);
         town->n_refreshes++;
+        if (town->on_refresh != NULL) {
+            town->on_refresh(town);
+        }
         town->is_revoked = town->is_revoked || strstr(body.p, good) == NULL;
         status = town->is_revoked ? 400 : 200;
         town->n_given += !town->is_revoked;
@@ -73,8 +77,9 @@ static void town_answer(void *context, IoHttpExchange *x, Span body)
         (void)snprintf(text, sizeof(text),
                        "{\"issuer\":\"%s\",\"token_endpoint\":\"%s/token\","
                        "\"authorization_endpoint\":\"%s/authorize\","
+                       "\"registration_endpoint\":\"%s/register\","
                        "\"code_challenge_methods_supported\":[\"S256\"]}",
-                       town->origin, town->origin, town->origin);
+                       town->origin, town->origin, town->origin, town->origin);
     }
     assert_int_equal(io_http_respond(x, status, NULL, 0, span_from_str(text)), 0);
 }
@@ -372,6 +377,68 @@ static void who_dies_leaves_no_lock(void **state)
     assert_int_equal(town->n_refreshes, 1);
 }
 
+static void log_out(Town *town)
+{
+    size_t n = 0;
+
+    assert_int_equal(
+        peer_auth_store_put(town->store, span_from_str(town->url), SPAN_NULL, NULL, &n, NULL), 0);
+    assert_int_equal(n, 1);
+}
+
+static void expect_nothing_kept(Town *town)
+{
+    OauthCredential found = {.server = NULL};
+
+    assert_int_equal(
+        peer_auth_store_find(town->store, span_from_str(town->url), SPAN_NULL, &found, NULL),
+        OAUTH_STORE_E_NONE);
+}
+
+static void stop(Town *town)
+{
+    io_loop_stop(town->loop);
+}
+
+static void who_has_logged_out_shows_nothing(void **state)
+{
+    Town *town = *state;
+
+    town_keep(town, 0, 3600);
+    expect_shown(town, 0, "Bearer T0");
+    expect_shown(town, 1, "Bearer T0");
+    log_out(town);
+    /* Refused: seen at once. */
+    refuse(town, 1, "Bearer T0");
+    run(town);
+    assert_int_equal(town->citizens[1].outcome, PEER_AUTH_REFUSED);
+    assert_non_null(strstr(town->citizens[1].why, "auth login"));
+    /* Without that: soon; and who logs in again is seen, too. */
+    after_ms(town, 1100, stop);
+    run(town);
+    expect_shown(town, 0, "");
+    town_keep(town, 4, 3600);
+    after_ms(town, 1100, stop);
+    run(town);
+    expect_shown(town, 0, "Bearer T4");
+    assert_int_equal(town->n_refreshes, 0);
+}
+
+static void a_logout_while_a_token_is_renewed_lasts(void **state)
+{
+    Town *town = *state;
+    char out[64];
+
+    town_keep(town, 0, -10);
+    town->on_refresh = log_out;
+    assert_null(shown(&town->citizens[0], out));
+    run(town);
+    assert_int_equal(town->n_refreshes, 1);
+    assert_int_equal(town->citizens[0].outcome, PEER_AUTH_REFUSED);
+    expect_nothing_kept(town);
+    expect_shown(town, 0, "");
+}
+
 static void who_waits_for_the_lock_can_be_freed(void **state)
 {
     Town *town = *state;
@@ -396,6 +463,8 @@ int main(void)
         TOWN_TEST(the_refresh_token_of_the_file_is_used),
         TOWN_TEST(what_another_has_renewed_is_shown),
         TOWN_TEST(who_dies_leaves_no_lock),
+        TOWN_TEST(who_has_logged_out_shows_nothing),
+        TOWN_TEST(a_logout_while_a_token_is_renewed_lasts),
         TOWN_TEST(who_waits_for_the_lock_can_be_freed),
     };
 
