@@ -91,7 +91,9 @@ typedef struct UpstreamsConfig {
     unsigned rank;             /* of the first server; each has the next one (router_set_rank) */
     const UpstreamSpec *specs; /* copied */
     size_t n_specs;
-    const char *state; /* folder: what servers list is kept in it; NULL: it is not. Copied */
+    /* Folder: what servers list is kept in it (NULL: it is not), and credentials are (NULL: in the
+     * user's). Copied. */
+    const char *state;
     /* Children die with us even if we are killed: for a process that has one loop in its first
      * thread. */
     bool dies_with_us;

@@ -2,7 +2,9 @@
  */
 #include "providers/upstream_impl.h"
 
+#include "base/alloc.h"
 #include "base/text.h"
+#include "peer/auth_store.h"
 #include "providers/exec_env.h"
 #include "providers/upstream_chain.h"
 
@@ -91,7 +93,8 @@ static int begin_fields(const Upstream *server, McpPeerConfig *peer, Arena *aren
 /* What a person has logged in with before (`toolwire auth login`); nobody is asked from here. */
 static int begin_auth(Upstream *server, McpPeerConfig *peer, Diag *reterr_diag)
 {
-    int r;
+    CLEANUP(mem_freep) char *store = NULL;
+    int r = 0;
 
     for (size_t i = 0; i < server->spec.n_headers; i++) {
         if (text_equals_nocase(span_from_str(server->spec.headers[i].name),
@@ -100,12 +103,17 @@ static int begin_auth(Upstream *server, McpPeerConfig *peer, Diag *reterr_diag)
         }
     }
     server->leaving->auth = peer_auth_free(server->leaving->auth);
-    r = peer_auth_new(&server->leaving->auth,
-                      &(PeerAuthConfig){.loop = server->owner->config.loop,
-                                        .server = server->spec.url,
-                                        .settings = &server->spec.auth,
-                                        .log = server->owner->config.log},
-                      reterr_diag);
+    if (server->owner->state != NULL) {
+        r = peer_auth_store_path(&store, server->owner->state, NULL);
+    }
+    r = r != 0 ? r
+               : peer_auth_new(&server->leaving->auth,
+                               &(PeerAuthConfig){.loop = server->owner->config.loop,
+                                                 .server = server->spec.url,
+                                                 .settings = &server->spec.auth,
+                                                 .store = store,
+                                                 .log = server->owner->config.log},
+                               reterr_diag);
     peer->auth = server->leaving->auth;
     /* To a Unix socket, and over http to another machine, no token is sent; who has none needs
      * none.

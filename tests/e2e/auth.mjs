@@ -343,6 +343,16 @@ await check('a server behind ours at a Unix socket needs no token', {}, async (s
     assert.match(result.stdout, /guarded/, result.stderr);
 });
 
+await check('a server behind ours has the credentials of the state folder', {}, async (server, state, login) => {
+    const config = path.join(state, 'c.json');
+    const elsewhere = path.join(state, 'elsewhere');
+    done(await login());
+    writeFileSync(config, JSON.stringify({ mcpServers: { u: { url: server.url } } }));
+    const result = await run(state, ['tools', '--server', `${toolwire} serve --no-toolkit --config ${config} --state ${state}`],
+        { env: { XDG_STATE_HOME: elsewhere, HOME: elsewhere } });
+    assert.match(result.stdout, /guarded/, result.stderr);
+});
+
 await check('a file that others can read is not used', {}, async (server, state, login) => {
     done(await login());
     chmodSync(path.join(state, 'credentials.json'), 0o644);
