@@ -135,12 +135,12 @@ static bool says_session(Span message)
     return false;
 }
 
-/* 404; or 400 with an error of the server's own about sessions, as many say it. Either way it has
- * not looked at the request. An unknown method is something else. */
+/* 404; or 400 with an error of the server's own about sessions, as many say it, and which names no
+ * request. Either way it has not looked at ours: who answers it has, and may have carried it out,
+ * whatever the words. An unknown method is something else. */
 static bool is_forgotten(McpHttpClient *http, const McpHttpExchange *exchange)
 {
-    Span message = SPAN_NULL;
-    int code = 0;
+    HttpError error;
     bool is_error;
 
     if (http->session_id.n == 0 || exchange->is_modern || http->is_old ||
@@ -149,11 +149,11 @@ static bool is_forgotten(McpHttpClient *http, const McpHttpExchange *exchange)
         return exchange->status == 404 && http->is_renewing && !exchange->is_modern &&
                exchange->word != HTTP_WORD_INITIALIZE;
     }
-    is_error = http_client_read_error(http, bytes_span(&exchange->text), &code, &message);
+    is_error = http_client_read_error(http, bytes_span(&exchange->text), &error);
     if (exchange->status == 404) {
-        return !is_error || code != MCP_ERROR_METHOD_NOT_FOUND;
+        return !is_error || error.code != MCP_ERROR_METHOD_NOT_FOUND;
     }
-    return is_error && code == -32000 && says_session(message);
+    return is_error && !error.has_id && error.code == -32000 && says_session(error.message);
 }
 
 /* 0, -ENOMEM. */
@@ -215,8 +215,7 @@ static int finish_refused(McpHttpClient *http, McpHttpExchange *exchange, Span *
                           bool *ret_any)
 {
     unsigned status = exchange->status;
-    Span message;
-    int code = 0;
+    HttpError error;
     bool is_error;
 
     if (is_forgotten(http, exchange) && !exchange->is_resumed) {
@@ -229,7 +228,7 @@ static int finish_refused(McpHttpClient *http, McpHttpExchange *exchange, Span *
                                         "resume it (HTTP %u): " MAY_HAVE_RUN,
                                         status);
     }
-    is_error = http_client_read_error(http, bytes_span(&exchange->text), &code, &message);
+    is_error = http_client_read_error(http, bytes_span(&exchange->text), &error);
     if (http_is_redirect(status)) {
         return finish_redirected(http, exchange);
     }

@@ -239,8 +239,15 @@ int http_client_take_event(McpHttpClient *http, McpHttpExchange *exchange, const
 TW_PRINTF(3, 4)
 int http_client_answer_error(McpHttpClient *http, McpHttpExchange *exchange, const char *format,
                              ...);
-/* The code of a JSON-RPC error; false if text is none. */
-bool http_client_read_error(McpHttpClient *http, Span text, int *ret_code, Span *ret_message);
+/* A JSON-RPC error, until the next message is read. */
+typedef struct HttpError {
+    int code;
+    Span message;
+    bool has_id; /* it names a request: ours are numbers */
+} HttpError;
+
+/* False if text is none. */
+bool http_client_read_error(McpHttpClient *http, Span text, HttpError *ret);
 
 /* http_client_tools.c */
 

@@ -56,12 +56,13 @@ int http_client_answer_error(McpHttpClient *http, McpHttpExchange *exchange, con
     return r;
 }
 
-bool http_client_read_error(McpHttpClient *http, Span text, int *ret_code, Span *ret_message)
+bool http_client_read_error(McpHttpClient *http, Span text, HttpError *ret)
 {
     JsonDoc doc;
     JsonValue error;
     JsonValue member;
     int64_t code;
+    uint64_t id;
 
     arena_reset(&http->arena, LIMIT_KEEP_BYTES);
     if (json_parse(&doc, &http->arena, text.p, text.n, NULL, NULL) != 0 ||
@@ -71,11 +72,11 @@ bool http_client_read_error(McpHttpClient *http, Span text, int *ret_code, Span 
         code < INT_MIN || code > INT_MAX) {
         return false;
     }
-    *ret_code = (int)code;
-    *ret_message = SPAN_NULL;
+    *ret = (HttpError){.code = (int)code};
     if (json_get(error, SPAN("message"), &member)) {
-        (void)json_string(member, &http->arena, ret_message);
+        (void)json_string(member, &http->arena, &ret->message);
     }
+    ret->has_id = json_get(json_root(&doc), SPAN("id"), &member) && json_uint64(member, &id) == 0;
     return true;
 }
 

@@ -308,6 +308,17 @@ static void how_servers_say_that_they_forgot(void **state)
         {400,
          "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32602,\"message\":\"session\"}}",
          false},
+        /* It has answered the request, and may have carried it out. */
+        {400,
+         "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32000,\"message\":\"Paid, but the "
+         "browser "
+         "session crashed\"}}",
+         false},
+        {400,
+         "{\"jsonrpc\":\"2.0\",\"id\":\"server-error\",\"error\":{\"code\":-32000,\"message\":"
+         "\"Session "
+         "not found\"}}",
+         true},
         {400, "", false},
         {410, "", false},
     };
