@@ -290,8 +290,10 @@ static int finish_request(McpHttpClient *http, McpHttpExchange *exchange, Span *
     }
     switch (exchange->end) {
     case MCP_HTTP_END_UNREACHED:
-        /* What is resumed was sent before. */
-        exchange->loss = exchange->is_resumed ? MCP_CLIENT_CUT : MCP_CLIENT_UNREACHED;
+        if (exchange->is_resumed) {
+            return finish_lost(http, exchange); /* it was sent before, and is asked for again */
+        }
+        exchange->loss = MCP_CLIENT_UNREACHED;
         return finish_unproved(http, exchange, "cannot reach");
     case MCP_HTTP_END_REFUSED:
         return finish_unproved(http, exchange, "authorization is refused by");

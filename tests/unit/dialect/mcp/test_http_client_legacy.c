@@ -125,21 +125,37 @@ static void a_stream_that_breaks_is_resumed_when_it_said(void **state)
     rig_close(&rig);
 }
 
-/* It cannot be reached any more, and yet the request was sent. */
-static void what_cannot_be_resumed_was_sent(void **state)
+/* It cannot be reached for a time; or any more, and yet the request was sent. */
+static void who_is_away_is_asked_again_for_the_rest(void **state)
 {
+    size_t n;
     Rig rig;
 
     (void)state;
     rig_open(&rig, NULL);
     rig_begin_session(&rig, "s");
     rig_send(&rig, LEGACY("2", "tools/call"));
-    rig_answer(&rig, 4, 200, EVENTS_TYPE, "id: e1\ndata:\n\n");
-    rig_advance(&rig, 1000);
+    rig_answer(&rig, 4, 200, EVENTS_TYPE, "retry: 300\nid: e1\ndata:\n\n");
+    rig_advance(&rig, 300);
     rig_forget(&rig);
     rig_end_as(&rig, 5, MCP_HTTP_END_UNREACHED, "gone");
-    rig_expect(&rig, "< 2 " LOST("2", "cannot reach http://h/mcp: gone") "\n");
+    rig_expect(&rig, "");
+    rig_advance(&rig, 300);
+    rig_expect(&rig, "6 GET http://h/mcp\n");
+    rig_answer(&rig, 6, 200, EVENTS_TYPE, "data: " RESULT("2", "{}") "\n\n");
+    rig_expect(&rig, "< 2 " RESULT("2", "{}") "\n");
+    rig_send(&rig, LEGACY("3", "tools/call"));
+    rig_answer(&rig, 7, 200, EVENTS_TYPE, "retry: 300\nid: e1\ndata:\n\n");
+    rig_forget(&rig);
+    for (n = 8; rig.log.n == 0 && n < 30; n++) {
+        rig_advance(&rig, 300);
+        rig_forget(&rig);
+        rig_end_as(&rig, n, MCP_HTTP_END_UNREACHED, "gone");
+    }
+    rig_expect(&rig, "< 3 " LOST("3", "the server's answer broke off before its end (gone): it may "
+                                      "have been carried out") "\n");
     assert_int_equal(rig.loss, MCP_CLIENT_CUT);
+    assert_int_equal(n, 13); /* five times */
     rig_close(&rig);
 }
 
@@ -475,7 +491,7 @@ int main(void)
         cmocka_unit_test(older_revisions_do_not_name_themselves),
         cmocka_unit_test(what_the_server_asks_is_attributed_to_its_request),
         cmocka_unit_test(a_stream_that_breaks_is_resumed_when_it_said),
-        cmocka_unit_test(what_cannot_be_resumed_was_sent),
+        cmocka_unit_test(who_is_away_is_asked_again_for_the_rest),
         cmocka_unit_test(resumption_has_an_end),
         cmocka_unit_test(the_servers_own_stream_comes_back),
         cmocka_unit_test(a_forgotten_session_is_begun_anew_and_nothing_runs_twice),
