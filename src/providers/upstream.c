@@ -262,6 +262,7 @@ static int upstreams_init(Upstreams *upstreams)
     router_set_list_meta(config->router, upstreams_list_meta, upstreams);
     router_set_wanted(config->router, upstreams_on_wanted, upstreams);
     router_set_forsaken(config->router, upstreams_on_forsaken, upstreams);
+    router_set_unknown(config->router, upstreams_where, upstreams);
     r = upstreams_reload(upstreams, config->specs, config->n_specs);
     upstreams->config.specs = NULL;
     return r;
@@ -326,6 +327,7 @@ void upstreams_end(Upstreams *upstreams)
         router_set_list_meta(upstreams->config.router, NULL, NULL);
         router_set_wanted(upstreams->config.router, NULL, NULL);
         router_set_forsaken(upstreams->config.router, NULL, NULL);
+        router_set_unknown(upstreams->config.router, NULL, NULL);
     }
 }
 

@@ -61,6 +61,7 @@ typedef struct UpstreamRecord {
     Span json;                /* the description as it came */
     bool is_bad;              /* the router does not take it */
     bool is_double;           /* left out for another with the same key, and it has been said */
+    bool is_clash;            /* others have its name, and it has been said */
     const UpstreamTool *tool; /* what the settings say of it; may be NULL */
     Span name;                /* ours; empty: it is left out. In the naming arena */
 } UpstreamRecord;
@@ -333,6 +334,8 @@ void upstream_kept_save(Upstream *server);
 void upstreams_publish(Upstreams *upstreams);
 void upstream_withdraw(Upstream *server);
 Span upstreams_list_meta(void *context, RouterKind kind);
+/* As router_set_unknown has it. */
+Span upstreams_where(void *context, RouterKind kind, Span name);
 
 /* upstream_item.c */
 extern const char *const upstream_kind_words[ROUTER_N_KINDS];

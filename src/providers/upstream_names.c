@@ -123,6 +123,7 @@ static size_t candidates_of(const Candidates *candidates, Span name)
 
 typedef struct Naming {
     Candidates plain;
+    Candidates firm; /* of the plain ones: those that take no other */
     Candidates joined;
     Span *tools; /* legal */
     Span *prefixed;
@@ -148,6 +149,9 @@ static int naming_collect(Naming *naming, const UpstreamNamed *items, size_t n)
         }
         if (naming_wants_plain(&items[i], naming->tools[i])) {
             r = candidates_count(&naming->plain, naming->tools[i]);
+            if (r == 0 && items[i].prefixing == UPSTREAM_PREFIX_NEVER) {
+                r = candidates_count(&naming->firm, naming->tools[i]);
+            }
         }
         r = r != 0 ? r : candidates_count(&naming->joined, naming->prefixed[i]);
     }
@@ -162,8 +166,10 @@ static int naming_choose(const Naming *naming, UpstreamNamed *item, size_t i)
     item->name = SPAN_NULL;
     item->clashes = false;
     if (naming_wants_plain(item, tool)) {
-        item->clashes =
-            candidates_of(&naming->plain, tool) > 1 || naming->is_taken(naming->context, tool);
+        bool is_firm = item->prefixing == UPSTREAM_PREFIX_NEVER;
+
+        item->clashes = candidates_of(is_firm ? &naming->firm : &naming->plain, tool) > 1 ||
+                        naming->is_taken(naming->context, tool);
         if (!item->clashes) {
             item->name = tool;
             return 0;
@@ -191,6 +197,7 @@ int upstream_names_make(UpstreamNamed *items, size_t n, bool (*is_taken)(void *c
         return 0;
     }
     map_init(&naming.plain.map, seed, LIMIT_ROUTER_ENTRIES);
+    map_init(&naming.firm.map, seed, LIMIT_ROUTER_ENTRIES);
     map_init(&naming.joined.map, seed, LIMIT_ROUTER_ENTRIES);
     naming.tools = arena_alloc_array(arena, n, sizeof(*naming.tools));
     naming.prefixed = arena_alloc_array(arena, n, sizeof(*naming.prefixed));
@@ -202,6 +209,7 @@ int upstream_names_make(UpstreamNamed *items, size_t n, bool (*is_taken)(void *c
         r = naming_choose(&naming, &items[i], i);
     }
     map_deinit(&naming.plain.map);
+    map_deinit(&naming.firm.map);
     map_deinit(&naming.joined.map);
     return r;
 }

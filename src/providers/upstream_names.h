@@ -2,9 +2,10 @@
  *
  * A tool keeps its name where that is legal (letters, digits, _ . / -; 64 at most) and nobody else
  * has it. Where two servers have the same one, or it is a tool of our own, each server's is
- * `server__tool`; characters that are not legal become `_`; what is then still too long or not
- * alone is cut and ends in `_` and eight hexadecimal digits of a hash of server and tool. The names
- * follow from the set of tools alone, not from their order.
+ * `server__tool`, but for one server that takes no other name than the plain one; characters that
+ * are not legal become `_`; what is then still too long or not alone is cut and ends in `_` and
+ * eight hexadecimal digits of a hash of server and tool. The names follow from the set of tools
+ * alone, not from their order.
  */
 #pragma once
 

@@ -12,6 +12,10 @@
 /* Ranks are bytes, and the last one is for those who come and go. */
 #define PUBLISH_MAX_RANK (ROUTER_RANK_LAST - 1)
 
+/* Names of one server that are told in one line of the log. */
+#define PUBLISH_MAX_TOLD   10
+#define PUBLISH_TOLD_BYTES ((size_t)8192)
+
 /* ---- entries ---- */
 
 static void withdraw_kind(Upstream *server, RouterKind kind)
@@ -84,6 +88,49 @@ static void publish_drop_doubles(Upstream *server, RouterKind kind, Map *seen)
     }
 }
 
+/* Once: everything is published anew whenever a list of anybody has come. In one line: there may be
+ * many. */
+static void publish_tell_clashes(const Upstream *server, RouterKind kind, Span words, size_t n)
+{
+    if (n > 0) {
+        logsink_write(server->owner->config.log, LOGSINK_LEVEL_WARN, "upstream",
+                      "%s: others have the names of %zu of its %ss: %.*s%s", server->spec.name, n,
+                      upstream_kind_words[kind], (int)words.n, words.p,
+                      n > PUBLISH_MAX_TOLD ? ", and more" : "");
+    }
+}
+
+/* As they were made for all; *at: the server's first. */
+static void publish_take_names(Upstream *server, RouterKind kind, const UpstreamNamed *named,
+                               size_t *at)
+{
+    Bytes words;
+    size_t n = 0;
+
+    bytes_init(&words, PUBLISH_TOLD_BYTES);
+    for (size_t k = 0; k < server->lists[kind].n; k++) {
+        UpstreamRecord *record = &server->lists[kind].records[k];
+        bool was_clash = record->is_clash;
+
+        if (record->name.n == 0) {
+            continue;
+        }
+        record->name = named[*at].name;
+        record->is_clash = named[*at].clashes;
+        server->n_renamed += record->name.n > 0 && !span_equals(record->name, record->key);
+        server->n_left_out += record->name.n == 0;
+        (*at)++;
+        if (record->is_clash && !was_clash && ++n <= PUBLISH_MAX_TOLD) {
+            (void)bytes_append_format(&words, "%s%.*s is %.*s", n > 1 ? ", " : "",
+                                      (int)record->key.n, record->key.p,
+                                      record->name.n > 0 ? (int)record->name.n : 8,
+                                      record->name.n > 0 ? record->name.p : "left out");
+        }
+    }
+    publish_tell_clashes(server, kind, bytes_span(&words), n);
+    bytes_deinit(&words);
+}
+
 static int publish_name_kind(Upstreams *upstreams, RouterKind kind)
 {
     bool (*is_taken)(void *context, Span name) =
@@ -117,21 +164,7 @@ static int publish_name_kind(Upstreams *upstreams, RouterKind kind)
     r = upstream_names_make(named, at, is_taken, upstreams, upstreams->seed, &upstreams->names);
     at = 0;
     for (size_t i = 0; r == 0 && i < upstreams->n_servers; i++) {
-        Upstream *server = upstreams->servers[i];
-
-        for (size_t k = 0; k < server->lists[kind].n; k++) {
-            UpstreamRecord *record = &server->lists[kind].records[k];
-
-            if (record->name.n == 0) {
-                continue;
-            }
-            record->name = named[at].name;
-            server->n_renamed += record->name.n > 0 && !span_equals(record->name, record->key);
-            if (record->name.n == 0) {
-                server->n_left_out++;
-            }
-            at++;
-        }
+        publish_take_names(upstreams->servers[i], kind, named, &at);
     }
     arena_reset(&upstreams->scratch, LIMIT_KEEP_BYTES);
     return r;
@@ -261,6 +294,44 @@ void upstreams_publish(Upstreams *upstreams)
     router_batch_end(router);
     upstreams->is_publishing = false;
     upstreams_want_anew(upstreams);
+}
+
+/* ---- where names have gone ---- */
+
+/* Is that what it was called, or would be, with its server's name or without? */
+static bool where_is_meant(const UpstreamSpec *spec, Span key, Span name)
+{
+    Span prefix = span_from_str(spec->prefix != NULL ? spec->prefix : spec->name);
+    Span separator = span_from_str(spec->separator != NULL ? spec->separator : "__");
+    size_t n = prefix.n + separator.n;
+
+    return span_equals(key, name) ||
+           (span_starts_with(name, prefix) && name.n == n + key.n &&
+            span_equals(span_make(name.p + prefix.n, separator.n), separator) &&
+            span_equals(span_make(name.p + n, key.n), key));
+}
+
+/* A second server may have come with a tool of the same name, since a client listed it. */
+Span upstreams_where(void *context, RouterKind kind, Span name)
+{
+    Upstreams *upstreams = context;
+    Bytes *words = &upstreams->list_meta;
+    int r = 0;
+
+    bytes_clear(words);
+    for (size_t i = 0; i < upstreams->n_servers; i++) {
+        const Upstream *server = upstreams->servers[i];
+        const UpstreamList *list = &server->lists[kind];
+
+        for (size_t k = 0; r == 0 && k < list->n_items; k++) {
+            if (where_is_meant(&server->spec, list->items[k]->key, name)) {
+                r = bytes_append_span(words,
+                                      words->n == 0 ? SPAN("; it is now called ") : SPAN(", or "));
+                r = r != 0 ? r : bytes_append_span(words, list->items[k]->name);
+            }
+        }
+    }
+    return r == 0 ? bytes_span(words) : SPAN_NULL;
 }
 
 /* ---- what is said beside a list ---- */

@@ -122,9 +122,20 @@ void router_end_error(Call *call, CallError error)
 }
 
 /* The error, with what the peer named behind a colon if there is room for it. */
+static Span life_where_it_went(const Router *router, CallError error, Span name)
+{
+    bool is_tool = error == CALL_ERROR_UNKNOWN_TOOL;
+
+    return router->unknown == NULL || (!is_tool && error != CALL_ERROR_UNKNOWN_PROMPT)
+               ? SPAN_NULL
+               : router->unknown(router->unknown_context, is_tool ? ROUTER_TOOL : ROUTER_PROMPT,
+                                 name);
+}
+
 void router_end_naming(Router *router, Call *call, CallError error, Span name)
 {
     CallResult result = {.kind = CALL_RESULT_ERROR, .error = error};
+    Span where = life_where_it_went(router, error, name);
     int r;
 
     bytes_clear(&router->words);
@@ -132,6 +143,7 @@ void router_end_naming(Router *router, Call *call, CallError error, Span name)
     if (r == 0) {
         r = bytes_append_span(&router->words, name);
     }
+    r = r != 0 ? r : bytes_append_span(&router->words, where);
     result.message = r == 0 ? bytes_span(&router->words) : span_from_str(call_error_text(error));
     router_end(call, &result);
 }

@@ -455,6 +455,13 @@ bool router_hides(const Router *router)
     return router->shows != NULL;
 }
 
+void router_set_unknown(Router *router, Span (*fn)(void *context, RouterKind kind, Span name),
+                        void *context)
+{
+    router->unknown = fn;
+    router->unknown_context = context;
+}
+
 void router_set_list_meta(Router *router, Span (*fn)(void *context, RouterKind kind), void *context)
 {
     router->list_meta = fn;

@@ -185,6 +185,12 @@ void router_set_alias(Router *router, void (*fn)(void *context, Call *call), voi
 void router_set_list_meta(Router *router, Span (*fn)(void *context, RouterKind kind),
                           void *context);
 
+/* What may be said beside "unknown tool" or "unknown prompt": where the name has gone, as text that
+ * goes on behind it. Borrowed until the next question; empty: nobody knows. fn NULL: nothing.
+ * Borrows context. */
+void router_set_unknown(Router *router, Span (*fn)(void *context, RouterKind kind, Span name),
+                        void *context);
+
 size_t router_count(const Router *router, RouterKind kind);
 bool router_has_completions(const Router *router);
 

@@ -65,6 +65,8 @@ struct Router {
     void *alias_context;
     Span (*list_meta)(void *context, RouterKind kind);
     void *list_meta_context;
+    Span (*unknown)(void *context, RouterKind kind, Span name);
+    void *unknown_context;
     void (*forsaken_fn)(void *context, const CallAsker *asker, Span state);
     void *forsaken_context;
     Map wanted; /* URI → how many want to be told of it */

@@ -76,7 +76,9 @@ static void prefix_is_as_the_settings_say(void **state)
 {
     (void)state;
     assert_names(NULL, "a!/x|b/y", "a__x|y|");
-    assert_names(NULL, "a-/x|b/x", "|b__x|");
+    assert_names(NULL, "a-/x|b/x|c/x", "x|b__x|c__x|");
+    assert_names(NULL, "a-/x|b-/x|c/x", "||c__x|");
+    assert_names("x", "a-/x|b/x", "|b__x|");
     assert_names(NULL, "a-/x|b/y", "x|y|");
 }
 

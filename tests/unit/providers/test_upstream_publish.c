@@ -89,9 +89,58 @@ static void prefixes_are_as_the_settings_say(void **state)
     rig_server("c", "lists three four\n")->prefixing = UPSTREAM_PREFIX_NEVER;
     (void)rig_server("d", "lists three\n");
     rig_start();
-    assert_string_equal(rig_tools(), "a-one w__two four d__three");
-    assert_int_equal(rig_status(2).n_left_out, 1);
+    /* Who takes no other name has it, if nobody else is like that. */
+    assert_string_equal(rig_tools(), "a-one w__two three four d__three");
+    assert_int_equal(rig_status(2).n_left_out, 0);
+    assert_has(rig.log, "warn  upstream: d: others have the names of 1 of its tools: three is "
+                        "d__three\n");
+    assert_null(strstr(rig.log, "c: others have"));
+}
+
+static void two_that_take_no_other_name_have_none(void **state)
+{
+    (void)state;
+    rig_server("c", "lists three four\n")->prefixing = UPSTREAM_PREFIX_NEVER;
+    rig_server("d", "lists three\n")->prefixing = UPSTREAM_PREFIX_NEVER;
+    rig_start();
+    assert_string_equal(rig_tools(), "four");
+    assert_int_equal(rig_status(0).n_left_out, 1);
     assert_has(rig.askers[0].meta, "\"name\":\"c\",\"state\":\"ready\",\"leftOut\":1");
+    assert_has(rig.log, "c: others have the names of 1 of its tools: three is left out\n");
+}
+
+static bool clash_is_there(void)
+{
+    return router_has_tool(rig.router, SPAN("b__same"));
+}
+
+/* A client has listed it, and a second server brings another of the same name. */
+static void a_name_that_has_gone_leads_to_the_new_ones(void **state)
+{
+    size_t n_log;
+
+    (void)state;
+    (void)rig_server("a", "lists same\n");
+    (void)rig_server("b", "caps {'tools':{'listChanged':true}}\n"
+                          "lists other\n"
+                          "lists same other\n"
+                          "on tools/call other\n"
+                          "note tools/list_changed\n"
+                          "text x\n");
+    rig_start();
+    assert_string_equal(rig_tools(), "same other");
+    assert_string_equal(rig_call("a__same"), "unknown tool: a__same; it is now called same");
+    (void)rig_call("other");
+    UNTIL(clash_is_there);
+    assert_string_equal(rig_call("same"),
+                        "unknown tool: same; it is now called a__same, or b__same");
+    assert_string_equal(rig_call("nobodys"), "unknown tool: nobodys");
+    assert_string_equal(rig_call("a__nobodys"), "unknown tool: a__nobodys");
+    assert_has(rig.log, "a: others have the names of 1 of its tools: same is a__same\n");
+    /* It is said once. */
+    n_log = rig.n_log;
+    upstreams_publish(rig.upstreams);
+    assert_int_equal(rig.n_log, n_log);
 }
 
 static void allow_and_deny_are_by_the_names_of_the_server(void **state)
@@ -212,6 +261,8 @@ int main(void)
         TEST(a_name_that_two_have_gets_the_name_of_its_server),
         TEST(a_tool_of_our_own_keeps_its_name),
         TEST(prefixes_are_as_the_settings_say),
+        TEST(two_that_take_no_other_name_have_none),
+        TEST(a_name_that_has_gone_leads_to_the_new_ones),
         TEST(allow_and_deny_are_by_the_names_of_the_server),
         TEST(the_settings_may_say_other_words_and_times_of_a_tool),
         TEST(bad_descriptions_are_mended_or_left_out),
