@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "io/fetch.h"
@@ -25,6 +26,7 @@ typedef struct Login {
     char shown[LIMIT_OAUTH_TOKEN_BYTES + 64]; /* Authorization of the request under way */
     unsigned n_tries;
     bool has_shown;
+    bool has_widened;
     int r;
     Diag *diag;
 } Login;
@@ -60,6 +62,35 @@ static void login_data(void *context, IoFetch *fetch, Span bytes)
     (void)bytes;
 }
 
+/* The server takes the token, but it was not asked for with the scopes that are wanted now: a
+ * challenge as the server would write it. False: there is nothing to widen. */
+static bool login_widen(Login *login)
+{
+    const char *scope = login->config->settings == NULL ? NULL : login->config->settings->scope;
+    Bytes text;
+    Span field;
+    int r;
+
+    if (!login->has_shown || login->has_widened || scope == NULL ||
+        peer_auth_covers(login->auth, span_from_str(scope))) {
+        return false;
+    }
+    login->has_widened = true;
+    bytes_init(&text, LIMIT_OAUTH_TOKEN_BYTES);
+    r = bytes_append_format(&text, "Bearer error=\"insufficient_scope\", scope=\"%s\"", scope);
+    if (r == 0) {
+        field = bytes_span(&text);
+        peer_auth_challenge(login->auth,
+                            &(PeerAuthChallenge){.status = 403,
+                                                 .www_authenticate = &field,
+                                                 .n_www_authenticate = 1,
+                                                 .shown = span_from_str(login->shown)},
+                            &login->wait);
+    }
+    bytes_deinit(&text);
+    return r == 0;
+}
+
 static void login_done(void *context, IoFetch *fetch, const IoFetchEnd *end)
 {
     Login *login = (Login *)context;
@@ -85,8 +116,10 @@ static void login_done(void *context, IoFetch *fetch, const IoFetchEnd *end)
         peer_auth_challenge(login->auth, &challenge, &login->wait);
         return;
     }
-    login_end(login, login->has_shown ? 0 : AUTH_LOGIN_E_OPEN,
-              "the server asks for no authorization");
+    if (!login_widen(login)) {
+        login_end(login, login->has_shown ? 0 : AUTH_LOGIN_E_OPEN,
+                  "the server asks for no authorization");
+    }
 }
 
 static const IoFetchOps login_ops = {.data = login_data, .done = login_done};

@@ -11,6 +11,10 @@
 #include "oauth/url.h"
 #include "json/writer.h"
 
+/* Address and scopes of a command that is to be typed: they fit a Diag. Longer scopes are left out,
+ * for half of them would be others. */
+#define CLIENT_HINT_BYTES 170
+
 /* ---- scopes ---- */
 
 static int client_add_scopes(OauthFlow *flow, Bytes *out)
@@ -140,6 +144,32 @@ static int client_describe(OauthFlow *flow)
     return r;
 }
 
+/* Can it stand between single quotes of a shell, and be read at a glance? */
+static bool is_plain_scope(Span scope)
+{
+    for (size_t i = 0; i < scope.n; i++) {
+        if (scope.p[i] < ' ' || scope.p[i] > '~' || scope.p[i] == '\'') {
+            return false;
+        }
+    }
+    return scope.n > 0;
+}
+
+/* What a person has to do. A login asks for what the server wants of everybody; where a request
+ * wanted more, only we know that. */
+static int client_refuse_to_ask(OauthFlow *flow)
+{
+    bool has_scope = flow->is_step_up && is_plain_scope(flow->scope) && flow->server.n < 150 &&
+                     flow->scope.n < CLIENT_HINT_BYTES - flow->server.n;
+
+    flow->is_lasting = true;
+    return diag_set(&flow->diag, OAUTH_E_REFUSED,
+                    "somebody has to log in: toolwire auth login %.*s%s%.*s%s",
+                    (int)(flow->server.n < 150 ? flow->server.n : 150), flow->server.p,
+                    has_scope ? " --scope '" : "", has_scope ? (int)flow->scope.n : 0,
+                    has_scope ? flow->scope.p : "", has_scope ? "'" : "");
+}
+
 /* The code grant: renew, or ask a person. */
 static int client_choose_code(OauthFlow *flow)
 {
@@ -157,10 +187,7 @@ static int client_choose_code(OauthFlow *flow)
                         "the authorization server has no authorization_endpoint");
     }
     if (!flow->may_ask) {
-        flow->is_lasting = true;
-        return diag_set(&flow->diag, OAUTH_E_REFUSED,
-                        "somebody has to log in: toolwire auth login %.*s",
-                        (int)(flow->server.n < 150 ? flow->server.n : 150), flow->server.p);
+        return client_refuse_to_ask(flow);
     }
     flow->state = FLOW_LISTEN;
     return 0;

@@ -337,6 +337,11 @@ void peer_auth_nonce(PeerAuth *auth, Span nonce)
     }
 }
 
+bool peer_auth_covers(const PeerAuth *auth, Span scope)
+{
+    return oauth_scope_covers(oauth_credential_span(auth->credential.requested), scope);
+}
+
 /* ---- challenges ---- */
 
 /* Was it our present token that was refused? */
@@ -356,7 +361,7 @@ static const char *auth_step_up_fault(const PeerAuth *auth, const OauthChallenge
         return status == 403 ? "the server forbids it, whatever the token (403)"
                              : "the server does not take the request";
     }
-    if (oauth_scope_covers(oauth_credential_span(auth->credential.requested), wanted->scope)) {
+    if (peer_auth_covers(auth, wanted->scope)) {
         return "the server wants scopes that were asked for already";
     }
     return auth->n_step_ups >= LIMIT_OAUTH_STEP_UPS

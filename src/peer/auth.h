@@ -82,5 +82,7 @@ void peer_auth_wait(PeerAuth *auth, PeerAuthWait *wait);
 void peer_auth_challenge(PeerAuth *auth, const PeerAuthChallenge *challenge, PeerAuthWait *wait);
 void peer_auth_forget(PeerAuth *auth,
                       PeerAuthWait *wait); /* the waiter goes; does nothing if it does not wait */
+/* Were these scopes asked for, when the token was? True for none. */
+bool peer_auth_covers(const PeerAuth *auth, Span scope);
 /* A DPoP-Nonce that came with an answer that was no refusal. */
 void peer_auth_nonce(PeerAuth *auth, Span nonce);

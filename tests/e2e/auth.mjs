@@ -183,6 +183,24 @@ await check('more scopes are asked for beside the old ones', { scope: 'r' }, asy
     assert.match(denied.stderr, /access_denied/);
 });
 
+await check('who is not asked says which scopes to log in with, and that helps', { scope: 'r' }, async (server, state) => {
+    const own = path.join(state, 'toolwire');
+    const call = () => run(own, ['call', '--server', server.url, 'guarded'], { env: { XDG_STATE_HOME: state } });
+    done(await run(own, ['login', server.url, '--no-browser']));
+    server.options.needs = { 'tools/call': 'w' };
+    const refused = await call();
+    assert.equal(refused.status, 1);
+    assert.ok(refused.stderr.includes(`toolwire auth login ${server.url} --scope 'r w'`), refused.stderr);
+    const wider = await run(own, ['login', server.url, '--no-browser', '--scope', 'r w']);
+    done(wider);
+    assert.equal(wider.pages.length, 1);
+    assert.equal(server.count('authorize r w'), 1);
+    done(await call());
+    const again = await run(own, ['login', server.url, '--no-browser', '--scope', 'w']);
+    done(again);
+    assert.equal(again.pages.length, 0);
+});
+
 await check('scopes that are never granted are not asked for again and again', { scope: 'r' }, async (server, state, login) => {
     server.options.needs = { ping: 'w' };
     server.give = ((give) => function (res, client, scope, ...rest) { return give.call(this, res, client, 'r', ...rest); })(server.give);

@@ -128,7 +128,7 @@ struct McpHttpExchange {
     bool must_close; /* we have had enough of it: CLOSE is to be said before its end */
     McpHttpEnd end;
     McpClientLoss loss; /* of the message in its place */
-    char words[160];    /* of the end; or of what is wrong with the answer */
+    char words[256];    /* of the end; or of what is wrong with the answer */
 };
 
 /* A tool that wants headers. */
