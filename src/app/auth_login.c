@@ -159,7 +159,8 @@ static void login_ask(Login *login)
 {
     PeerAuthHeaders headers;
     bool must_wait = false;
-    int r = peer_auth_headers(login->auth, "POST", login->config->server, &headers, &must_wait);
+    int r = peer_auth_headers(login->auth, "POST", login->config->server, SPAN_NULL, &headers,
+                              &must_wait);
 
     if (r == 0 && must_wait) {
         peer_auth_wait(login->auth, &login->wait);

@@ -254,13 +254,13 @@ static int auth_key(PeerAuth *auth)
     return r;
 }
 
-static int auth_proof(PeerAuth *auth, const char *method, const char *url)
+static int auth_proof(PeerAuth *auth, const char *method, const char *url, Span nonce)
 {
     char random[OAUTH_RANDOM_BYTES];
     OauthProof proof = {.method = span_from_str(method),
                         .url = span_from_str(url),
                         .token = span_from_str(auth->credential.access_token),
-                        .nonce = bytes_span(&auth->nonce)};
+                        .nonce = nonce.n > 0 ? nonce : bytes_span(&auth->nonce)};
     Bytes id;
     int r = random_fill(random, sizeof(random));
 
@@ -304,8 +304,8 @@ static bool auth_must_wait(PeerAuth *auth)
     return true;
 }
 
-int peer_auth_headers(PeerAuth *auth, const char *method, const char *url, PeerAuthHeaders *ret,
-                      bool *ret_wait)
+int peer_auth_headers(PeerAuth *auth, const char *method, const char *url, Span nonce,
+                      PeerAuthHeaders *ret, bool *ret_wait)
 {
     PeerAuthHeaders headers = {SPAN_NULL, SPAN_NULL};
     int r = 0;
@@ -319,7 +319,7 @@ int peer_auth_headers(PeerAuth *auth, const char *method, const char *url, PeerA
                                 auth_is_dpop(auth) ? "DPoP" : "Bearer",
                                 auth->credential.access_token);
         if (r == 0 && auth_is_dpop(auth)) {
-            r = auth_proof(auth, method, url);
+            r = auth_proof(auth, method, url, nonce);
         }
         headers.authorization = bytes_span(&auth->authorization);
         headers.dpop = bytes_span(&auth->proof);

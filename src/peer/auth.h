@@ -73,10 +73,11 @@ typedef struct PeerAuthChallenge {
 
 PeerAuth *peer_auth_free(PeerAuth *auth); /* waiters are dropped without a word */
 
-/* What to show with a request. *ret_wait true: nothing yet (a token is about to expire and is being
- * renewed, or a flow runs): call peer_auth_wait. 0, -ENOMEM. */
-int peer_auth_headers(PeerAuth *auth, const char *method, const char *url, PeerAuthHeaders *ret,
-                      bool *ret_wait);
+/* What to show with a request; nonce: what the server wanted of this one, empty: the last that it
+ * has said (one may be good for one request only). *ret_wait true: nothing yet (a token is about to
+ * expire and is being renewed, or a flow runs): call peer_auth_wait. 0, -ENOMEM. */
+int peer_auth_headers(PeerAuth *auth, const char *method, const char *url, Span nonce,
+                      PeerAuthHeaders *ret, bool *ret_wait);
 void peer_auth_wait(PeerAuth *auth, PeerAuthWait *wait);
 /* The server refused. done follows, never before this returns. */
 void peer_auth_challenge(PeerAuth *auth, const PeerAuthChallenge *challenge, PeerAuthWait *wait);

@@ -28,6 +28,7 @@ struct McpPeerFetch {
     size_t n_fields;
     Span body;
     Bytes shown; /* the Authorization that was sent */
+    Bytes nonce; /* that the server wants of this request; empty: it has not refused another */
     PeerAuthWait wait;
     unsigned n_challenges;
 };
@@ -44,6 +45,7 @@ McpPeerFetch *mcp_peer_fetch_free(McpPeerFetch *fetch)
     }
     fetch->fetch = io_fetch_free(fetch->fetch);
     bytes_deinit(&fetch->shown);
+    bytes_deinit(&fetch->nonce);
     arena_deinit(&fetch->strings);
     return mem_free(fetch);
 }
@@ -128,6 +130,9 @@ static bool fetch_is_challenged(McpPeerFetch *fetch, unsigned status)
         return false;
     }
     fetch->n_challenges++;
+    /* Without memory the last one that anybody heard will do. */
+    bytes_clear(&fetch->nonce);
+    (void)bytes_append_span(&fetch->nonce, challenge.dpop_nonce);
     peer_auth_challenge(fetch->place->auth, &challenge, &fetch->wait);
     fetch->fetch = io_fetch_free(fetch->fetch);
     return true;
@@ -206,7 +211,8 @@ static int fetch_show(McpPeerFetch *fetch, bool *ret_wait, size_t *ret_n)
     if (fetch->place->auth == NULL) {
         return 0;
     }
-    r = peer_auth_headers(fetch->place->auth, fetch->method, fetch->url, &headers, ret_wait);
+    r = peer_auth_headers(fetch->place->auth, fetch->method, fetch->url, bytes_span(&fetch->nonce),
+                          &headers, ret_wait);
     if (r != 0 || *ret_wait) {
         return err_pass(r);
     }
@@ -280,6 +286,7 @@ int mcp_peer_fetch_start(McpPeerFetch **ret, const McpPeerFetchPlace *place,
     fetch->wait.done = fetch_on_authorized;
     arena_init(&fetch->strings, SIZE_MAX);
     bytes_init(&fetch->shown, SIZE_MAX);
+    bytes_init(&fetch->nonce, SIZE_MAX);
     r = fetch_copy(fetch, event);
     r = r != 0 ? r : fetch_launch(fetch, reterr_diag);
     if (r != 0) {

@@ -228,6 +228,38 @@ await check('tokens are bound to a key, and both servers want nonces', { dpop: t
     assert.equal(server.count('token refresh_token'), 1);
 });
 
+await check('nonces that are good for one request, and many requests at once', { dpop: true, nonce: 'once' }, async (server, state, login) => {
+    const config = path.join(state, 'c.json');
+    done(await login());
+    writeFileSync(config, JSON.stringify({ mcpServers: { u: { url: server.url } } }));
+    const child = spawn(toolwire, ['serve', '--alone', '--no-toolkit', '--config', config, '--state', state], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const answers = new Map();
+    const say = (message) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+    const called = (ids) => new Promise((resolve) => {
+        let text = '';
+        child.stdout.removeAllListeners('data');
+        child.stdout.on('data', (chunk) => {
+            text += chunk;
+            const lines = text.split('\n');
+            text = lines.pop();
+            for (const line of lines) answers.set(JSON.parse(line).id, JSON.parse(line));
+            if (ids.every((id) => answers.has(id))) resolve();
+        });
+    });
+    const first = called([1, 2]);
+    say({ id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'x', version: '1' } } });
+    say({ method: 'notifications/initialized' });
+    say({ id: 2, method: 'tools/call', params: { name: 'guarded', arguments: {} } });
+    await first;
+    const ids = Array.from({ length: 20 }, (_, i) => 10 + i);
+    const all = called(ids);
+    for (const id of ids) say({ id, method: 'tools/call', params: { name: 'guarded', arguments: {} } });
+    await all;
+    child.stdin.end();
+    for (const id of [2, ...ids]) assert.equal(answers.get(id).result?.content?.[0]?.text, 'let in', JSON.stringify(answers.get(id)));
+    await new Promise((resolve) => { child.on('close', resolve); });
+});
+
 await check('a new issuer gets a new registration', {}, async (server, state, login) => {
     done(await login());
     const other = await new AuthServer().start();

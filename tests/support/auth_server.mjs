@@ -42,7 +42,8 @@ function proof(text, { method, url, token, nonce }) {
 }
 
 export class AuthServer {
-    /** scopes: of the metadata; needs: method → scope; lifetime: seconds; dpop, nonce; issuer, prm, metadata, iss, redirect:
+    /** scopes: of the metadata; needs: method → scope; lifetime: seconds; dpop, nonce ('once': each of the MCP server's is good for one
+     *  request); issuer, prm, metadata, iss, redirect:
      *  what is answered in place of the truth. */
     constructor(options = {}) {
         this.options = { lifetime: 3600, methods: ['none'], iss: true, ...options };
@@ -52,6 +53,15 @@ export class AuthServer {
         this.tokens = new Map();
         this.refreshes = new Map();
         this.jtis = new Set();
+        this.nonces = new Set();
+    }
+
+    /** A nonce of the MCP server: what it expects now, and what it says for the next time. */
+    freshNonce() {
+        if (this.options.nonce !== 'once') return this.options.nonce;
+        const nonce = randomUUID();
+        this.nonces.add(nonce);
+        return nonce;
     }
 
     async start() {
@@ -98,10 +108,10 @@ export class AuthServer {
         if (dpop) {
             if (nonce && !req.headers.dpop?.length) return this.challenge(res, 401);
             const claims = JSON.parse(Buffer.from(req.headers.dpop.split('.')[1], 'base64url'));
-            if (nonce && claims.nonce !== nonce) {
-                return this.challenge(res, 401, ', error="use_dpop_nonce"', { 'DPoP-Nonce': nonce });
+            if (nonce && (nonce === 'once' ? !this.nonces.delete(claims.nonce) : claims.nonce !== nonce)) {
+                return this.challenge(res, 401, ', error="use_dpop_nonce"', { 'DPoP-Nonce': this.freshNonce() });
             }
-            const { jkt, jti } = proof(req.headers.dpop, { method: 'POST', url: this.url, token, nonce });
+            const { jkt, jti } = proof(req.headers.dpop, { method: 'POST', url: this.url, token, nonce: nonce && claims.nonce });
             if (scheme !== 'DPoP' || jkt !== grant.jkt || this.jtis.has(jti)) return this.challenge(res, 401);
             this.jtis.add(jti);
         } else if (scheme !== 'Bearer') {

@@ -136,7 +136,8 @@ static void assert_shown(World *world, const char *expected)
     PeerAuthHeaders headers;
     bool must_wait = true;
 
-    assert_int_equal(peer_auth_headers(world->auth, "POST", world->url, &headers, &must_wait), 0);
+    assert_int_equal(
+        peer_auth_headers(world->auth, "POST", world->url, SPAN_NULL, &headers, &must_wait), 0);
     assert_false(must_wait);
     assert_true(span_equals(headers.authorization, span_from_str(expected)));
     assert_int_equal(headers.dpop.n, 0);
@@ -154,7 +155,8 @@ static void many_who_wait_share_one_flow(void **state)
     for (size_t i = 0; i < N_WAITS; i++) {
         challenge(&world, i, 401, "Bearer", "");
     }
-    assert_int_equal(peer_auth_headers(world.auth, "POST", world.url, &headers, &must_wait), 0);
+    assert_int_equal(
+        peer_auth_headers(world.auth, "POST", world.url, SPAN_NULL, &headers, &must_wait), 0);
     assert_true(must_wait);
     peer_auth_forget(world.auth, &world.waits[7]);
     peer_auth_forget(world.auth, &world.waits[7]);

@@ -194,8 +194,9 @@ static const char *shown(Citizen *citizen, char out[64])
     PeerAuthHeaders headers;
     bool must_wait = false;
 
-    assert_int_equal(
-        peer_auth_headers(citizen->auth, "POST", citizen->town->url, &headers, &must_wait), 0);
+    assert_int_equal(peer_auth_headers(citizen->auth, "POST", citizen->town->url, SPAN_NULL,
+                                       &headers, &must_wait),
+                     0);
     if (must_wait) {
         citizen->is_told = false;
         citizen->town->n_waiting++;
