@@ -176,12 +176,22 @@ UpstreamCall *upstream_sole_call(const Upstream *server, unsigned need, bool *re
     return found;
 }
 
+/* Nobody can tell him from others: over HTTP, without a session and without credentials. */
+static bool ask_is_nameless(const UpstreamCall *held)
+{
+    return held->session == 0 && upstream_owner_of(held).n == 0 &&
+           (held->asker == NULL || !held->asker->is_lasting);
+}
+
+/* Those without a name are one: else one of them could take all places. */
 static size_t ask_parked_of(const Upstream *server, const UpstreamCall *mine)
 {
+    bool is_nameless = ask_is_nameless(mine);
     size_t n = 0;
 
     for (const UpstreamCall *held = server->first; held != NULL; held = held->next) {
-        n += held->is_parked && upstream_same_asker(held, mine);
+        n += held->is_parked &&
+             (upstream_same_asker(held, mine) || (is_nameless && ask_is_nameless(held)));
     }
     return n;
 }

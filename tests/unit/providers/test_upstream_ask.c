@@ -461,6 +461,35 @@ static void an_answer_that_waits_can_be_taken_back(void **state)
     assert_int_equal(rig.upstreams->servers[0]->n_back, 0);
 }
 
+/* So many of one client at one server; clients that cannot be told apart are one. */
+static void who_has_too_many_questions_open_gets_no_more(void **state)
+{
+    static const CallAsker session = {.dialect = "t", .who = "s", .session = 9};
+    Asker *asker;
+
+    (void)state;
+    (void)rig_server("a", ASKS);
+    rig_start();
+    (void)rig_tools();
+    for (size_t i = 0; i < 16; i++) {
+        asker = ask_begin(0, CALL_CAN_FORM);
+        UNTIL(first_is_answered);
+        assert_int_equal(asker->kind, CALL_RESULT_ASK);
+    }
+    assert_int_equal(rig_status(0).n_parked, 16);
+    (void)ask_begin(1, CALL_CAN_FORM);
+    UNTIL(second_is_answered);
+    assert_int_equal(rig.askers[1].kind, CALL_RESULT_TOOL);
+    assert_int_equal(rig_seen(0, "too many questions wait for an answer already"), 1);
+    asker = rig_prepare(1, CALL_TOOL, "ask");
+    asker->call.asker = &session;
+    asker->call.can = CALL_CAN_FORM;
+    rig_send(asker);
+    UNTIL(second_is_answered);
+    assert_int_equal(asker->kind, CALL_RESULT_ASK);
+    assert_int_equal(rig_status(0).n_parked, 17);
+}
+
 /* What is one user's is not shown to another, also if nobody runs but the one who is asked. */
 static void a_question_is_refused_while_another_users_call_waits(void **state)
 {
@@ -542,6 +571,7 @@ int main(void)
         TEST(a_question_that_may_be_of_two_is_refused_and_then_they_take_turns),
         TEST(a_parked_call_is_in_nobodys_way),
         TEST(calls_of_one_session_are_not_of_two),
+        TEST(who_has_too_many_questions_open_gets_no_more),
         TEST(an_answer_waits_for_its_turn),
         TEST(an_answer_does_not_wait_for_ever),
         TEST(an_answer_that_waits_can_be_taken_back),
