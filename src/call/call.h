@@ -81,6 +81,9 @@ typedef struct CallProgress {
     double progress; /* must grow from one report to the next */
     double total;    /* CALL_NO_TOTAL if unknown */
     Span message;    /* text; may be empty */
+    Span spelt;      /* progress as somebody else spelt it, a number; empty: nobody did */
+    Span spelt_total;
+    Span members; /* `"name":value`… of his, which are not ours to understand; may be empty */
 } CallProgress;
 
 typedef struct CallCompletion {

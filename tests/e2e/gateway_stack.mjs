@@ -33,8 +33,8 @@ if (process.argv[3] === 'child') {
         } else if (method === 'tools/call') {
             const { name, _meta } = params;
             if (name === 'hang') {
-                line(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/progress',
-                    params: { progressToken: _meta.progressToken, progress: 1, total: 2, message: 'half' } }));
+                line(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"own":[1.0,"x"],"progressToken":` +
+                    `${JSON.stringify(_meta.progressToken)},"progress":1.0,"total":2e0,"message":"half"}}`);
             } else if (name === 'exact') {
                 answer(EXACT);
             } else {
@@ -62,7 +62,7 @@ async function main() {
     createInterface({ input: top.stdout }).on('line', (text) => {
         const message = JSON.parse(text);
         if (message.method === 'notifications/progress') {
-            told(message.params);
+            told({ text, ...message.params });
         }
         waiting.get(message.id)?.({ text, ...message });
     });
@@ -82,7 +82,7 @@ async function main() {
     assert.equal((await call('mirror', args)).result.content[0].text, args);
 
     void call('hang', '{}', ',"progressToken":"mine"');
-    assert.deepEqual(await progress, { progressToken: 'mine', progress: 1, total: 2, message: 'half' });
+    assert.match((await progress).text, /"params":\{"progressToken":"mine","progress":1\.0,"total":2e0,"message":"half","own":\[1\.0,"x"\]\}/);
     send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${id}}}`);
     while ((await call('count')).result.content[0].text !== '1') {
         // It is on its way.

@@ -355,6 +355,43 @@ static int receive_response(McpClient *client, JsonValue message)
                      : receive_result(client, request, result);
 }
 
+/* How the server wrote it, for an owner that passes it on: numbers as they are spelt, and members
+ * that nobody here knows. 0, -ENOMEM. */
+static int receive_spelling(McpClient *client, JsonValue params, CallProgress *progress)
+{
+    char *members = NULL;
+    size_t n = 0;
+
+    for (JsonIter it = json_iter(params); json_iter_next(&it);) {
+        Span key = json_span(it.key);
+        Span value = json_span(it.value);
+
+        if (json_string_equals(it.key, SPAN("progress"))) {
+            progress->spelt = value;
+        } else if (json_string_equals(it.key, SPAN("total"))) {
+            progress->spelt_total = progress->total >= 0 ? value : SPAN_NULL;
+        } else if (!json_string_equals(it.key, SPAN("progressToken")) &&
+                   !json_string_equals(it.key, SPAN("message")) &&
+                   !json_string_equals(it.key, SPAN("_meta"))) {
+            if (members == NULL) {
+                members = arena_alloc(&client->arena, json_span(params).n + 1);
+            }
+            if (members == NULL) {
+                return err_raise(-ENOMEM);
+            }
+            if (n > 0) {
+                members[n++] = ',';
+            }
+            memcpy(members + n, key.p, key.n);
+            members[n + key.n] = ':';
+            memcpy(members + n + key.n + 1, value.p, value.n);
+            n += key.n + 1 + value.n;
+        }
+    }
+    progress->members = span_make(members, n);
+    return 0;
+}
+
 static int receive_progress(McpClient *client, JsonValue params)
 {
     CallProgress progress = {.total = CALL_NO_TOTAL};
@@ -379,6 +416,9 @@ static int receive_progress(McpClient *client, JsonValue params)
     }
     if (json_get(params, SPAN("message"), &member)) {
         r = json_string(member, &client->arena, &progress.message);
+    }
+    if (r >= 0 && json_is_one_line(params)) {
+        r = receive_spelling(client, params, &progress);
     }
     if (r < 0) {
         return err_pass(r);

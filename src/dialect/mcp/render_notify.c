@@ -21,15 +21,26 @@ int mcp_render_progress(Bytes *out, McpRevision revision, Span token, const Call
     MCP_OUT(&o, ",\"params\":{\"progressToken\":");
     mcp_out_span(&o, token);
     MCP_OUT(&o, ",\"progress\":");
-    /* JSON has no infinity; the largest number still grows and never shrinks. */
-    mcp_out_double(&o, progress->progress < DBL_MAX ? progress->progress : DBL_MAX);
-    if (progress->total >= 0 && isfinite(progress->total)) {
+    if (progress->spelt.n > 0) {
+        mcp_out_span(&o, progress->spelt);
+    } else {
+        /* JSON has no infinity; the largest number still grows and never shrinks. */
+        mcp_out_double(&o, progress->progress < DBL_MAX ? progress->progress : DBL_MAX);
+    }
+    if (progress->spelt_total.n > 0) {
+        MCP_OUT(&o, ",\"total\":");
+        mcp_out_span(&o, progress->spelt_total);
+    } else if (progress->total >= 0 && isfinite(progress->total)) {
         MCP_OUT(&o, ",\"total\":");
         mcp_out_double(&o, progress->total);
     }
     if (progress->message.n > 0 && revision >= MCP_2025_03_26) {
         MCP_OUT(&o, ",\"message\":");
         mcp_out_string(&o, progress->message);
+    }
+    if (progress->members.n > 0) {
+        MCP_OUT(&o, ",");
+        mcp_out_span(&o, progress->members);
     }
     MCP_OUT(&o, "}}");
     return mcp_out_finish(&o);
