@@ -128,20 +128,21 @@ static int begin_auth(Upstream *server, McpPeerConfig *peer, Diag *reterr_diag)
 int upstream_begin(Upstream *server, Diag *reterr_diag)
 {
     const UpstreamsConfig *config = &server->owner->config;
-    McpPeerConfig peer = {.loop = config->loop,
-                          .folder = server->spec.cwd,
-                          .dies_with_us = config->dies_with_us,
-                          .client = {.identity = config->identity,
-                                     .mode = server->spec.era,
-                                     .legacy_revision = MCP_NEWEST_LEGACY,
-                                     .can = BEGIN_CAN,
-                                     .log_level = CALL_LOG_NONE,
-                                     /* The router has the deadlines of calls, we the others. */
-                                     .request_timeout_ms = LIMIT_CALL_MAX_MS,
-                                     .max_open = LIMIT_UPSTREAM_OPEN},
-                          .log = config->log,
-                          .event = upstream_on_event,
-                          .context = server};
+    McpPeerConfig peer = {
+        .loop = config->loop,
+        .folder = server->spec.cwd,
+        .dies_with_us = config->dies_with_us,
+        .client = {.identity = config->identity,
+                   .mode = server->is_known_legacy ? MCP_CLIENT_LEGACY : server->spec.era,
+                   .legacy_revision = MCP_NEWEST_LEGACY,
+                   .can = BEGIN_CAN,
+                   .log_level = CALL_LOG_NONE,
+                   /* The router has the deadlines of calls, we the others. */
+                   .request_timeout_ms = LIMIT_CALL_MAX_MS,
+                   .max_open = LIMIT_UPSTREAM_OPEN},
+        .log = config->log,
+        .event = upstream_on_event,
+        .context = server};
     Arena arena;
     int r;
 

@@ -59,6 +59,8 @@ static void event_ready(Upstream *server, const McpClientEvent *event)
 {
     server->state = UPSTREAM_READY;
     server->is_modern = event->revision >= MCP_FIRST_MODERN;
+    server->is_known_legacy =
+        !server->is_modern && server->spec.era == MCP_CLIENT_AUTO && server->spec.command != NULL;
     event_take_offer(server, event->value);
     server->used_ms = io_loop_now_ms(server->owner->config.loop);
     bytes_clear(&server->why);

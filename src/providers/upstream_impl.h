@@ -187,6 +187,7 @@ struct Upstream {
     UpstreamState state;
     McpPeer *peer;
     bool is_modern;
+    bool is_known_legacy; /* it was, the last time: it need not be asked, which kills some */
     UpstreamOffer offer;
     UpstreamList lists[ROUTER_N_KINDS];
     bool is_settled; /* its lists have come once, or are kept, or it has failed once */

@@ -229,6 +229,9 @@ void upstream_down(Upstream *server)
     bool was_there = server->peer != NULL;
 
     server_append_command(server);
+    if (server->state == UPSTREAM_STARTING) {
+        server->is_known_legacy = false; /* it may be another by now */
+    }
     server->n_in_row++;
     /* The 1st, 2nd, 4th, 8th… in a row: one that is tried for days must not fill the log. */
     logsink_write(

@@ -177,6 +177,37 @@ static void a_subscription_keeps_it_running(void **state)
     assert_int_equal(rig_seen(0, "resources/unsubscribe"), 1);
 }
 
+static bool server_has_failed_to_start(void)
+{
+    return rig_status(0).n_failures >= 3; /* twice it was told to */
+}
+
+/* The question of which era it is kills some legacy servers. It is asked once, and again only if
+ * the server does not start as it did. */
+static void a_server_that_dies_of_the_probe_is_probed_once(void **state)
+{
+    (void)state;
+    rig_server("a", "lists one die\n"
+                    "on server/discover\n"
+                    "exit 3\n"
+                    "on tools/call one\n"
+                    "text x\n"
+                    "on tools/call die\n"
+                    "exit 9\n")
+        ->era = MCP_CLIENT_AUTO;
+    rig_start();
+    assert_string_equal(rig_tools(), "one die");
+    assert_int_equal(rig_starts(0), 2);
+    (void)rig_call("die");
+    assert_has(rig_call("one"), "x");
+    assert_int_equal(rig_starts(0), 3);
+    assert_int_equal(rig_seen(0, "server/discover"), 1);
+    scratch_write(rig.args[0][0], "on initialize\nexit 4\n", 0600);
+    (void)rig_call("die");
+    UNTIL(server_has_failed_to_start);
+    assert_false(rig.upstreams->servers[0]->is_known_legacy);
+}
+
 /* Words in the settings reach the child, and our own variables do not. */
 static void the_environment_is_what_the_settings_say(void **state)
 {
@@ -269,6 +300,7 @@ int main(void)
         TEST(one_that_does_not_answer_its_start_has_its_time),
         TEST(what_it_said_last_is_said),
         TEST(a_subscription_keeps_it_running),
+        TEST(a_server_that_dies_of_the_probe_is_probed_once),
         TEST(the_environment_is_what_the_settings_say),
         TEST(memory_may_run_out_anywhere),
     };
