@@ -214,6 +214,7 @@ struct Upstream {
     size_t n_left_out;
     size_t n_renamed;
     Bytes why;
+    Bytes inner; /* what it says of servers behind it, if it is a hub: a JSON array; or nothing */
 
     UpstreamCall *first;
     UpstreamCall *last;

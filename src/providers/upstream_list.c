@@ -376,6 +376,26 @@ static bool list_follow(Upstream *server, RouterKind kind, JsonValue value)
     return true;
 }
 
+/* A hub says which of its servers are not as they should be; ours says it, too. */
+static void list_take_inner(Upstream *server, JsonValue value)
+{
+    JsonValue meta;
+    JsonValue servers;
+    JsonWriter w;
+
+    bytes_clear(&server->inner);
+    if (!json_get(value, SPAN("_meta"), &meta) || json_kind(meta) != JSON_OBJECT ||
+        !json_get(meta, SPAN("toolwire/servers"), &servers) || json_kind(servers) != JSON_ARRAY ||
+        json_count(servers) == 0) {
+        return;
+    }
+    json_writer_init(&w, &server->inner, JSON_STYLE_COMPACT);
+    json_write_value(&w, servers);
+    if (json_writer_finish(&w) != 0) {
+        bytes_clear(&server->inner);
+    }
+}
+
 static void list_take_page(Upstream *server, RouterKind kind, JsonValue value)
 {
     UpstreamList *list = &server->lists[kind];
@@ -388,6 +408,9 @@ static void list_take_page(Upstream *server, RouterKind kind, JsonValue value)
         json_kind(elements) != JSON_ARRAY) {
         list_abandon(server, kind, SPAN("the answer has no such array"));
         return;
+    }
+    if (kind == ROUTER_TOOL) {
+        list_take_inner(server, value);
     }
     list->ttl_ms = 0;
     if (json_get(value, SPAN("ttlMs"), &member)) {

@@ -353,8 +353,9 @@ Span upstreams_list_meta(void *context, RouterKind kind)
     json_write_array(&w);
     for (size_t i = 0; i < upstreams->n_servers; i++) {
         UpstreamStatus status = upstreams_status(upstreams, i);
+        Span inner = bytes_span(&upstreams->servers[i]->inner);
         bool is_news = status.state == UPSTREAM_DOWN || status.state == UPSTREAM_STARTING ||
-                       status.n_left_out > 0 || status.why[0] != '\0';
+                       status.n_left_out > 0 || status.why[0] != '\0' || inner.n > 0;
 
         if (!is_news) {
             continue;
@@ -372,6 +373,10 @@ Span upstreams_list_meta(void *context, RouterKind kind)
         if (status.n_left_out > 0) {
             json_write_key(&w, SPAN("leftOut"));
             json_write_uint(&w, status.n_left_out);
+        }
+        if (inner.n > 0) {
+            json_write_key(&w, SPAN("servers"));
+            json_write_raw(&w, inner);
         }
         json_write_end_object(&w);
     }

@@ -21,6 +21,9 @@
 /* Of the sentence that says why it is down: exit status, arguments, the last lines of stderr. */
 #define SERVER_WHY_BYTES ((size_t)4096)
 
+/* Of what a hub says of its servers: some that are down. More is not shown. */
+#define SERVER_INNER_BYTES ((size_t)16 * 1024)
+
 const char *upstream_state_name(UpstreamState state)
 {
     static const char *const names[] = {[UPSTREAM_IDLE] = "idle",
@@ -319,6 +322,7 @@ int upstream_new(Upstream **ret, Upstreams *owner, const UpstreamSpec *spec)
     server->log_level = CALL_LOG_NONE;
     arena_init(&server->strings, SIZE_MAX);
     bytes_init(&server->why, SERVER_WHY_BYTES);
+    bytes_init(&server->inner, SERVER_INNER_BYTES);
     map_init(&server->subscribed, owner->seed, LIMIT_MCP_SUBSCRIBED);
     upstream_lists_init(server);
     r = upstream_spec_copy(&server->spec, spec, &server->strings);
@@ -361,6 +365,7 @@ Upstream *upstream_free(Upstream *server)
     upstream_lists_deinit(server);
     map_deinit(&server->subscribed);
     bytes_deinit(&server->why);
+    bytes_deinit(&server->inner);
     arena_deinit(&server->strings);
     return mem_free(server);
 }

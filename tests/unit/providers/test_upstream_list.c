@@ -213,6 +213,29 @@ static void what_cannot_be_read_is_said_and_the_rest_is_there(void **state)
     assert_int_equal(rig_status(0).state, UPSTREAM_READY);
 }
 
+/* A hub behind the hub: what it says of its servers is said here. */
+static void servers_of_a_hub_that_are_down_are_shown(void **state)
+{
+    (void)state;
+    (void)rig_server("a", "caps {'tools':{'listChanged':true}}\n"
+                          "on tools/list\n"
+                          "ok {'tools':[$TOOL(one)],'_meta':{'toolwire/servers':"
+                          "[{'name':'in','state':'down','why':'broken'}]}}\n"
+                          "lists one three\n"
+                          "on tools/call\n"
+                          "note tools/list_changed\n"
+                          "text x\n");
+    rig_start();
+    assert_string_equal(rig_tools(), "one");
+    assert_string_equal(rig.askers[0].meta,
+                        "{\"toolwire/servers\":[{\"name\":\"a\",\"state\":\"ready\",\"servers\":"
+                        "[{\"name\":\"in\",\"state\":\"down\",\"why\":\"broken\"}]}]}");
+    (void)rig_call("one");
+    UNTIL(three_is_there);
+    (void)rig_tools();
+    assert_string_equal(rig.askers[0].meta, "");
+}
+
 static void a_list_that_never_comes_has_its_time(void **state)
 {
     UpstreamSpec *spec = rig_server("a", "on tools/list\n");
@@ -274,6 +297,7 @@ int main(void)
         TEST(a_server_that_refuses_to_tell_is_asked),
         TEST(a_server_that_tells_is_not_asked_by_the_clock),
         TEST(what_cannot_be_read_is_said_and_the_rest_is_there),
+        TEST(servers_of_a_hub_that_are_down_are_shown),
         TEST(a_list_that_never_comes_has_its_time),
         TEST(a_server_without_capabilities_is_asked_for_tools),
         TEST(what_was_known_stays_when_a_reading_fails),
