@@ -490,6 +490,29 @@ static void who_has_too_many_questions_open_gets_no_more(void **state)
     assert_int_equal(rig_status(0).n_parked, 17);
 }
 
+/* And of all clients together. */
+static void a_server_has_no_more_than_so_many_questions_open(void **state)
+{
+    static CallAsker clients[LIMIT_UPSTREAM_PARKED + 1];
+    Asker *asker = NULL;
+
+    (void)state;
+    (void)rig_server("a", ASKS);
+    rig_start();
+    (void)rig_tools();
+    for (size_t i = 0; i <= LIMIT_UPSTREAM_PARKED; i++) {
+        clients[i] = (CallAsker){.dialect = "t", .who = "s", .session = i + 1};
+        asker = rig_prepare(0, CALL_TOOL, "ask");
+        asker->call.asker = &clients[i];
+        asker->call.can = CALL_CAN_FORM;
+        rig_send(asker);
+        UNTIL(first_is_answered);
+    }
+    assert_int_equal(asker->kind, CALL_RESULT_TOOL);
+    assert_int_equal(rig_status(0).n_parked, LIMIT_UPSTREAM_PARKED);
+    assert_int_equal(rig_seen(0, "too many questions wait for an answer already"), 1);
+}
+
 /* What is one user's is not shown to another, also if nobody runs but the one who is asked. */
 static void a_question_is_refused_while_another_users_call_waits(void **state)
 {
@@ -572,6 +595,7 @@ int main(void)
         TEST(a_parked_call_is_in_nobodys_way),
         TEST(calls_of_one_session_are_not_of_two),
         TEST(who_has_too_many_questions_open_gets_no_more),
+        TEST(a_server_has_no_more_than_so_many_questions_open),
         TEST(an_answer_waits_for_its_turn),
         TEST(an_answer_does_not_wait_for_ever),
         TEST(an_answer_that_waits_can_be_taken_back),
