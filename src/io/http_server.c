@@ -527,6 +527,8 @@ IoHttpServer *io_http_server_free(IoHttpServer *server)
     if (server == NULL || server->is_dead) {
         return NULL;
     }
+    /* What was answered in this turn has yet to leave. */
+    http_server_let_go(server);
     server->is_dead = true;
     while (server->first != NULL) {
         http_connection_close(server->first);

@@ -67,6 +67,7 @@ struct Web {
     char last_body[64];
     char last_peer[64];
     bool is_local;
+    bool is_leaving; /* the server is freed by the timer */
     IoHttpExchange *held[WEB_HELD];
     int n_held;
     IoHttpExchange *seen;    /* the last one, in its head */
@@ -167,7 +168,11 @@ static void web_on_request(void *context, IoHttpExchange *x, Span body)
         assert_int_equal(web->n_last_body, body.n);
         assert_true(body.n == 0 || body.p[body.n - 1] == 'Z');
     } else {
+        web->is_leaving = web_is(x, "/leave");
         web->answer_result = io_http_respond(x, 200, web_plain, 1, SPAN("hello"));
+        if (web->is_leaving) {
+            io_timer_start_at(web->wake, io_loop_now_ms(web->loop));
+        }
     }
 }
 
@@ -243,7 +248,11 @@ TW_UNUSED static void web_on_turn(IoTask *task)
 
 TW_UNUSED static void web_on_time(void *context)
 {
-    (void)context; /* the hook sees to it */
+    Web *web = context; /* the hook sees to what is waited for */
+
+    if (web->is_leaving) {
+        web->server = io_http_server_free(web->server);
+    }
 }
 
 TW_UNUSED static void web_on_hook(void *context)

@@ -275,6 +275,21 @@ static void freeing_ends_everything_at_once(void **state)
     web_hang_up(&idle);
 }
 
+/* Timers that are due come before the hooks in which answers are written. */
+static void an_answer_leaves_before_the_server_is_freed(void **state)
+{
+    Web *web = *state;
+    WebClient client;
+
+    web_listen(web, "127.0.0.1:0");
+    web_connect(web, &client);
+    web_say(&client, GET("/leave"));
+    web_wait_text(&client, "hello");
+    web_wait_end(&client);
+    assert_null(web->server);
+    web_hang_up(&client);
+}
+
 static void it_may_be_freed_while_it_hands_over_a_request(void **state)
 {
     Web *web = *state;
@@ -430,6 +445,7 @@ int main(void)
         TEST(a_request_that_meets_the_stop_is_answered),
         TEST(without_connections_it_has_stopped_soon_and_not_at_once),
         TEST(freeing_ends_everything_at_once),
+        TEST(an_answer_leaves_before_the_server_is_freed),
         TEST(it_may_be_freed_while_it_hands_over_a_request),
         TEST(a_place_that_cannot_be_had_is_named),
         TEST(no_allocation_may_fail_unnoticed_at_the_start),
