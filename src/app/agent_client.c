@@ -91,7 +91,7 @@ void agent_client_tell(AgentClient *client, const AgentShellEvent *event, Span l
 
 static void client_explain(const AgentClient *client, char *text, size_t size)
 {
-    Span tail = bytes_span(&client->words.tail);
+    Span tail = mcp_peer_stderr_tail(&client->words);
     int n = snprintf(text, size, "the agent ended");
 
     if (client->has_exited && client->exit.signum != 0) {

@@ -443,7 +443,7 @@ static Span lines_last_words(const void *wire)
 {
     const McpLines *lines = wire;
 
-    return bytes_span(&lines->words.tail);
+    return mcp_peer_stderr_tail(&lines->words);
 }
 
 const McpPeerWire mcp_peer_lines = {

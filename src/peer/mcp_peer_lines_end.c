@@ -16,7 +16,7 @@
 void mcp_lines_explain(const void *wire, McpClientEvent *event, char *text, size_t size)
 {
     const McpLines *lines = wire;
-    Span tail = bytes_span(&lines->words.tail);
+    Span tail = mcp_peer_stderr_tail(&lines->words);
     int n;
 
     if (!lines->is_gone) {

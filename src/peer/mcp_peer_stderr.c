@@ -1,29 +1,49 @@
 #include "peer/mcp_peer_stderr.h"
 
+#include <string.h>
+
 #include "base/error.h"
 
-/* Longer lines are not meant for people, and dropped. */
+/* Longer lines are not meant for people, and not logged. */
 #define STDERR_LINE_BYTES ((size_t)8192)
 
 /* Of the last lines: the end of a stack trace. */
 #define STDERR_TAIL_BYTES ((size_t)1024)
 
-static void stderr_take_line(McpPeerStderr *words, Span line)
-{
-    logsink_write(words->log, LOGSINK_LEVEL_DEBUG, "server", "%.*s", (int)line.n, line.p);
-    if (line.n >= STDERR_TAIL_BYTES) {
-        line = span_make(line.p + line.n - STDERR_TAIL_BYTES + 1, STDERR_TAIL_BYTES - 1);
-    }
-    while (words->tail.n + line.n + 1 > STDERR_TAIL_BYTES) {
-        const char *newline = memchr(words->tail.data, '\n', words->tail.n);
+/* Of one reading. */
+#define STDERR_CHUNK_BYTES ((size_t)256 * 1024)
 
-        bytes_drop_front(&words->tail, newline == NULL ? words->tail.n
-                                                       : (size_t)(newline - words->tail.data) + 1);
+/* Only the end of what came is looked at, whatever it is: a child that writes nothing but newlines
+ * must not cost more than the reading of them. */
+static void stderr_keep(McpPeerStderr *words, Span said)
+{
+    size_t n_most = STDERR_TAIL_BYTES;
+
+    if (said.n > n_most) {
+        said = span_make(said.p + said.n - n_most, n_most);
+        words->is_cut = true;
     }
-    if (words->tail.n > 0) {
-        (void)bytes_append_byte(&words->tail, '\n');
+    if (words->tail.n + said.n > n_most) {
+        bytes_drop_front(&words->tail, words->tail.n + said.n - n_most);
+        words->is_cut = true;
     }
-    (void)bytes_append_span(&words->tail, line);
+    (void)bytes_append_span(&words->tail, said);
+}
+
+Span mcp_peer_stderr_tail(const McpPeerStderr *words)
+{
+    Span tail = bytes_span(&words->tail);
+    const char *newline = words->is_cut && tail.n > 0 ? memchr(tail.p, '\n', tail.n - 1) : NULL;
+
+    if (newline != NULL) {
+        size_t n = (size_t)(newline - tail.p) + 1;
+
+        tail = span_make(tail.p + n, tail.n - n);
+    }
+    while (tail.n > 0 && (tail.p[tail.n - 1] == '\n' || tail.p[tail.n - 1] == '\r')) {
+        tail.n--;
+    }
+    return tail;
 }
 
 static void stderr_on_input(void *context)
@@ -32,9 +52,9 @@ static void stderr_on_input(void *context)
     Span line;
     int r;
 
-    while ((r = ndjson_reader_next(&words->reader, &line)) != NDJSON_E_AGAIN) {
+    while (words->is_logged && (r = ndjson_reader_next(&words->reader, &line)) != NDJSON_E_AGAIN) {
         if (r == 0) {
-            stderr_take_line(words, line);
+            logsink_write(words->log, LOGSINK_LEVEL_DEBUG, "server", "%.*s", (int)line.n, line.p);
         }
     }
 }
@@ -44,8 +64,8 @@ static void stderr_on_end(void *context)
     McpPeerStderr *words = context;
     Span rest;
 
-    if (ndjson_reader_finish(&words->reader, &rest) == NDJSON_E_INCOMPLETE) {
-        stderr_take_line(words, rest);
+    if (words->is_logged && ndjson_reader_finish(&words->reader, &rest) == NDJSON_E_INCOMPLETE) {
+        logsink_write(words->log, LOGSINK_LEVEL_DEBUG, "server", "%.*s", (int)rest.n, rest.p);
     }
     words->has_ended = true;
     words->ended(words->context);
@@ -60,15 +80,28 @@ static void stderr_on_failed(void *context, int r)
 static int stderr_reserve(void *context, size_t want, char **ret_p, size_t *ret_n)
 {
     McpPeerStderr *words = context;
+    int r;
 
-    return err_fold(ndjson_reader_reserve(&words->reader, want, ret_p, ret_n));
+    if (words->is_logged) {
+        r = ndjson_reader_reserve(&words->reader, want, ret_p, ret_n);
+        words->at = r == 0 ? *ret_p : NULL;
+        return err_fold(r);
+    }
+    r = bytes_reserve(&words->chunk, want);
+    *ret_p = words->chunk.data;
+    words->at = words->chunk.data;
+    *ret_n = r == 0 ? want : 0;
+    return err_fold(r);
 }
 
 static void stderr_commit(void *context, size_t n)
 {
     McpPeerStderr *words = context;
 
-    ndjson_reader_commit(&words->reader, n);
+    stderr_keep(words, span_make(words->at, n));
+    if (words->is_logged) {
+        ndjson_reader_commit(&words->reader, n);
+    }
 }
 
 /* Nothing is ever written. */
@@ -102,12 +135,14 @@ void mcp_peer_stderr_init(McpPeerStderr *words, const LogSink *log, void (*ended
     *words = (McpPeerStderr){.log = log, .ended = ended, .context = context};
     words->reader = NDJSON_READER_NULL;
     bytes_init(&words->tail, STDERR_TAIL_BYTES);
+    bytes_init(&words->chunk, STDERR_CHUNK_BYTES);
 }
 
 void mcp_peer_stderr_deinit(McpPeerStderr *words)
 {
     mcp_peer_stderr_close(words);
     bytes_deinit(&words->tail);
+    bytes_deinit(&words->chunk);
 }
 
 int mcp_peer_stderr_open(McpPeerStderr *words, IoLoop *loop, int fd)
@@ -115,6 +150,8 @@ int mcp_peer_stderr_open(McpPeerStderr *words, IoLoop *loop, int fd)
     int r;
 
     words->has_ended = false;
+    words->is_logged = words->log != NULL && words->log->level >= LOGSINK_LEVEL_DEBUG;
+    words->is_cut = false;
     bytes_clear(&words->tail);
     ndjson_reader_init(&words->reader, STDERR_LINE_BYTES);
     r = io_stream_new(&words->stream, loop, fd, -1, &stderr_ops, words);

@@ -169,8 +169,8 @@ static const char *kept_check(const Upstream *server, JsonValue root, int64_t *r
 /* Lists of tomorrow are of somebody who has set the clock. */
 static void kept_take_age(Upstream *server, int64_t listed_ms)
 {
-    int64_t age_ms = clock_now_ms() - listed_ms;
-    bool is_fresh = listed_ms > 0 && age_ms >= 0 && age_ms < LIMIT_UPSTREAM_KEPT_MS;
+    int64_t age_ms = listed_ms > 0 ? clock_now_ms() - listed_ms : -1;
+    bool is_fresh = age_ms >= 0 && age_ms < LIMIT_UPSTREAM_KEPT_MS;
 
     server->kept_ms = is_fresh ? listed_ms : 0;
     server->is_settled = is_fresh;

@@ -311,6 +311,22 @@ static bool where_is_meant(const UpstreamSpec *spec, Span key, Span name)
             span_equals(span_make(name.p + n, key.n), key));
 }
 
+/* It may be one of a server's that is not there, and never said what it has. */
+static int where_is_nobody(const Upstreams *upstreams, RouterKind kind, Bytes *words)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < upstreams->n_servers; i++) {
+        const Upstream *server = upstreams->servers[i];
+
+        if (r == 0 && server->state == UPSTREAM_DOWN && !server->lists[kind].is_known) {
+            r = bytes_append_format(words, "; the server %s is not there: %.*s", server->spec.name,
+                                    (int)server->why.n, server->why.n > 0 ? server->why.data : "");
+        }
+    }
+    return r;
+}
+
 /* A second server may have come with a tool of the same name, since a client listed it. */
 Span upstreams_where(void *context, RouterKind kind, Span name)
 {
@@ -331,6 +347,7 @@ Span upstreams_where(void *context, RouterKind kind, Span name)
             }
         }
     }
+    r = r == 0 && words->n == 0 ? where_is_nobody(upstreams, kind, words) : r;
     return r == 0 ? bytes_span(words) : SPAN_NULL;
 }
 

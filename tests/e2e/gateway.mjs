@@ -356,6 +356,8 @@ const tests = {
         assert.match(states.dead, /^down .*exit status 3.*no licence for this machine/s);
         assert.match(states.missing, /^down cannot start/);
         assert.match(states.stall, /^starting/);
+        const { error } = await client.call('dead_exact', {});
+        assert.match(error.message, /unknown tool: dead_exact.*the server dead is not there: .*no licence/s);
         assert.equal(textOf(await client.call('noisy_mirror', {})).includes('meta'), true);
         assert.match(client.errors, /circle.*cursor came again/);
         const lost = await client.call('good_die', {});

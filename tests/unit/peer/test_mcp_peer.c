@@ -32,7 +32,7 @@ typedef struct Run {
     McpClientEventKind last; /* the loop stops at this event */
     bool has_come;
     bool is_done;
-    char text[512];  /* of the last event that had one */
+    char text[2048]; /* of the last event that had one */
     char error[512]; /* of the last MCP_CLIENT_ERROR */
     McpRevision revision;
     int n_results;
@@ -210,6 +210,23 @@ static void reason_of_the_end_has_status_and_last_words(void **state)
                                   "it said: first\nno licence");
     assert_int_equal(mcp_peer_request(run.peer, SPAN("x"), SPAN_NULL, false, &id),
                      MCP_CLIENT_E_ENDED);
+    run_close(&run, 60000);
+}
+
+/* Of a flood, whole lines; they are not cut apart either where one reading ends. */
+static void last_words_of_many_are_the_last_lines(void **state)
+{
+    Run run;
+
+    (void)state;
+    run_init(&run, "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); echo line $i; done >&2; "
+                   "echo the very last >&2; exit 3");
+    run.config.client.mode = MCP_CLIENT_LEGACY;
+    run_start(&run);
+    run_until(&run, MCP_CLIENT_FAILED);
+    assert_non_null(strstr(run.text, "; it said: line 2"));
+    assert_non_null(strstr(run.text, "\nline 2999\nline 3000\nthe very last"));
+    assert_null(strstr(run.text, "line 2800\n"));
     run_close(&run, 60000);
 }
 
@@ -534,6 +551,7 @@ int main(void)
         cmocka_unit_test(child_that_dies_on_the_probe_is_restarted),
         cmocka_unit_test(child_that_cannot_be_started_is_explained),
         cmocka_unit_test(reason_of_the_end_has_status_and_last_words),
+        cmocka_unit_test(last_words_of_many_are_the_last_lines),
         cmocka_unit_test(output_that_ends_before_the_process_counts_as_the_end),
         cmocka_unit_test(stray_lines_are_skipped),
         cmocka_unit_test(only_some_of_many_stray_lines_are_told),

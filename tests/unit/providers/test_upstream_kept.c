@@ -300,6 +300,12 @@ static void other_settings_are_another_server(void **state)
     assert_string_equal(rig_tools(), "one");
     assert_int_equal(rig_starts(0), 3);
     rig_stop();
+    spec->headers = &secret;
+    spec->n_headers = 1;
+    rig_start();
+    assert_string_equal(rig_tools(), "one");
+    assert_int_equal(rig_starts(0), 4);
+    rig_stop();
     free(secret.name);
     free(secret.value);
 }
