@@ -24,6 +24,9 @@
  * moment. */
 #define PEER_CONNECT_TRIES 2000
 
+/* Lines before the session has begun that are no messages: far more than any banner has. */
+#define PEER_MAX_SKIPPED 10000
+
 static int lines_connect(McpLines *lines, Diag *reterr_diag);
 
 /* ---- the session's sink ---- */
@@ -116,6 +119,18 @@ static bool lines_counts_as_news(uint64_t n)
     return (n & (n - 1)) == 0;
 }
 
+/* One that has not begun to speak, and floods us, is no server. */
+static void lines_bound_skipped(McpLines *lines)
+{
+    if (lines->n_stray + lines->n_odd >= PEER_MAX_SKIPPED && lines->peer->state == PEER_OPEN &&
+        !mcp_client_is_ready(lines->peer->client)) {
+        mcp_client_break(lines->peer->client,
+                         SPAN("the server writes what is no message, and nothing else"),
+                         io_loop_now_ms(lines->peer->config.loop));
+        mcp_peer_pump(lines->peer);
+    }
+}
+
 /* What the session skipped and is not even JSON is somebody's stray print. */
 static void lines_report_skipped(McpLines *lines, Span line)
 {
@@ -193,6 +208,7 @@ static void lines_take_line(McpLines *lines, Span line)
     mcp_peer_pump(lines->peer);
     if (mcp_client_n_skipped(lines->peer->client) > n_skipped) {
         lines_report_skipped(lines, line);
+        lines_bound_skipped(lines);
     }
 }
 

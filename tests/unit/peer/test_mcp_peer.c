@@ -243,6 +243,18 @@ static void output_that_ends_before_the_process_counts_as_the_end(void **state)
     run_close(&run, 60000);
 }
 
+static void nothing_but_stray_lines_is_the_end(void **state)
+{
+    Run run;
+
+    (void)state;
+    run_init(&run, "exec yes 'listening soon'");
+    run_start(&run);
+    run_until(&run, MCP_CLIENT_FAILED);
+    assert_string_equal(run.text, "the server writes what is no message, and nothing else");
+    run_close(&run, 0);
+}
+
 static void stray_lines_are_skipped(void **state)
 {
     Run run;
@@ -553,6 +565,7 @@ int main(void)
         cmocka_unit_test(reason_of_the_end_has_status_and_last_words),
         cmocka_unit_test(last_words_of_many_are_the_last_lines),
         cmocka_unit_test(output_that_ends_before_the_process_counts_as_the_end),
+        cmocka_unit_test(nothing_but_stray_lines_is_the_end),
         cmocka_unit_test(stray_lines_are_skipped),
         cmocka_unit_test(only_some_of_many_stray_lines_are_told),
         cmocka_unit_test(answer_that_is_too_long_is_not_waited_for),
