@@ -112,7 +112,7 @@ static int session_read_headers(PeerSession *session, McpPeerConfig *config, boo
 static int session_start_with_url(PeerSession *session, McpPeerConfig *config, Diag *diag)
 {
     const char *server = session->args->values[PEER_OPTION_SERVER];
-    bool authorizes;
+    bool authorizes = false;
     int r = session_read_headers(session, config, &authorizes, diag);
 
     if (r == 0 && !authorizes) {
