@@ -258,12 +258,25 @@ int upstream_list_set(Upstream *server, RouterKind kind, JsonValue elements)
     return r;
 }
 
-/* It cannot be read; what was known stays. It is asked for again: at once if it has changed
- * meanwhile, since nobody will say so a second time. */
-static void list_abandon(Upstream *server, RouterKind kind, Span why)
+/* The reading under way comes to nothing; what was known stays. It is asked for again: at once if
+ * it has changed meanwhile, since nobody will say so a second time. */
+static void list_lose(Upstream *server, RouterKind kind)
 {
     UpstreamList *list = &server->lists[kind];
     int64_t now_ms = io_loop_now_ms(server->owner->config.loop);
+
+    list_forget_next(list);
+    map_init(&list->cursors, server->owner->seed, LIST_MAX_PAGES);
+    list->fresh_until_ms = list->is_old ? now_ms : now_ms + LIST_RETRY_MS;
+    list->is_old = false;
+    upstream_set_timer(server);
+    list_settle(server);
+}
+
+/* It cannot be read, and that is worth a word. */
+static void list_abandon(Upstream *server, RouterKind kind, Span why)
+{
+    UpstreamList *list = &server->lists[kind];
 
     logsink_write(server->owner->config.log,
                   list->is_failing ? LOGSINK_LEVEL_DEBUG : LOGSINK_LEVEL_WARN, "upstream",
@@ -276,26 +289,7 @@ static void list_abandon(Upstream *server, RouterKind kind, Span why)
                                   list_forms[kind].member, (int)(why.n < 400 ? why.n : 400),
                                   why.n > 0 ? why.p : "");
     }
-    list_forget_next(list);
-    map_init(&list->cursors, server->owner->seed, LIST_MAX_PAGES);
-    list->fresh_until_ms = list->is_old ? now_ms : now_ms + LIST_RETRY_MS;
-    list->is_old = false;
-    upstream_set_timer(server);
-    list_settle(server);
-}
-
-/* The answer is lost. Mostly the whole session ends, and says so in a moment; where it goes on, the
- * list is read again after a while. */
-static void list_lose(Upstream *server, RouterKind kind)
-{
-    UpstreamList *list = &server->lists[kind];
-
-    list_forget_next(list);
-    map_init(&list->cursors, server->owner->seed, LIST_MAX_PAGES);
-    list->is_old = false;
-    list->fresh_until_ms = io_loop_now_ms(server->owner->config.loop) + LIST_MIN_TTL_MS;
-    upstream_set_timer(server);
-    list_settle(server);
+    list_lose(server, kind);
 }
 
 static void list_ask(Upstream *server, RouterKind kind, Span cursor, bool has_cursor)
@@ -445,7 +439,7 @@ bool upstream_list_take(Upstream *server, const McpClientEvent *event)
             list_complete(server, kind);
         } else if (event->kind == MCP_CLIENT_ERROR && event->is_ours &&
                    event->code == MCP_CLIENT_CODE_ENDED) {
-            list_lose(server, kind);
+            list_lose(server, kind); /* mostly the whole session ends, and says so in a moment */
         } else if (event->kind == MCP_CLIENT_ERROR) {
             list_abandon(server, kind, event->text);
         }
