@@ -213,6 +213,21 @@ static void what_cannot_be_read_is_said_and_the_rest_is_there(void **state)
     assert_int_equal(rig_status(0).state, UPSTREAM_READY);
 }
 
+/* Nobody says a second time that it has changed. */
+static void a_change_told_in_a_reading_that_fails_is_read(void **state)
+{
+    (void)state;
+    (void)rig_server("a", "caps {'tools':{'listChanged':true}}\n"
+                          "on tools/list\n"
+                          "note tools/list_changed\n"
+                          "no -32000 not yet\n"
+                          "lists one three\n");
+    rig_start();
+    (void)rig_tools();
+    UNTIL(three_is_there);
+    assert_int_equal(rig_seen(0, "tools/list\""), 2);
+}
+
 /* A hub behind the hub: what it says of its servers is said here. */
 static void servers_of_a_hub_that_are_down_are_shown(void **state)
 {
@@ -297,6 +312,7 @@ int main(void)
         TEST(a_server_that_refuses_to_tell_is_asked),
         TEST(a_server_that_tells_is_not_asked_by_the_clock),
         TEST(what_cannot_be_read_is_said_and_the_rest_is_there),
+        TEST(a_change_told_in_a_reading_that_fails_is_read),
         TEST(servers_of_a_hub_that_are_down_are_shown),
         TEST(a_list_that_never_comes_has_its_time),
         TEST(a_server_without_capabilities_is_asked_for_tools),
