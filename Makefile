@@ -8,6 +8,7 @@ PREFIX       ?= /usr/local
 DESTDIR      ?=
 FUZZ_SECONDS ?= 60
 ARGS         ?=
+RELEASE      ?=
 
 # Each target is a sequence of its own and uses every core itself; an outer -j would only mix the output.
 .NOTPARALLEL:
@@ -113,10 +114,10 @@ windows:
 test-windows: windows
 	tests/windows/run.sh build/windows
 
-## fresh-check: `make test` and `make run` on a new minimal Debian 12 (root; some minutes)
+## fresh-check: `make test` and `make run` on a new minimal Debian 12, then on a Debian 13; RELEASE=bookworm or trixie: on that (root)
 fresh-check:
 	scripts/setup fresh
-	scripts/fresh-check
+	scripts/fresh-check $(RELEASE)
 
 ## clean: removes build/
 clean:

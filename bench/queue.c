@@ -143,11 +143,12 @@ static void row_lone(Report *report, const Options *options)
     (void)snprintf(path, sizeof(path), "%s/lone.db", options->folder);
     side_require(queue_open(&queue, &config, &diag) == 0, diag.message);
     queue_op_init(&op);
-    op.verb = QUEUE_ENQUEUE;
-    op.spec = (QueueSpec){.method = SPAN(SIDE_METHOD), .params = SPAN(SIDE_PARAMS)};
     n_syncs = side_n_syncs();
     start_ns = clock_monotonic_ns();
     for (size_t i = 0; i < options->n_jobs; i++) {
+        queue_op_set(
+            &op, QUEUE_ENQUEUE,
+            &(QueueOrder){.spec = {.method = SPAN(SIDE_METHOD), .params = SPAN(SIDE_PARAMS)}});
         arena_reset(&op.arena, 4096);
         side_require(queue_run(queue, &op) == 0, "enqueue");
     }
@@ -177,24 +178,31 @@ static const StoreNow now = {.line_us = 1000000, .stamp_us = 1000000, .wall_us =
 static void fill(Store *store, size_t n)
 {
     bool wrote;
-    QueueOp op;
+    QueueOp ops[5]; /* one for each priority: a batch reads what they have at its end */
 
-    queue_op_init(&op);
-    op.verb = QUEUE_ENQUEUE;
-    op.spec = (QueueSpec){.method = SPAN(SIDE_METHOD), .params = SPAN(SIDE_PARAMS)};
+    for (int i = 0; i < 5; i++) {
+        queue_op_init(&ops[i]);
+        queue_op_set(&ops[i], QUEUE_ENQUEUE,
+                     &(QueueOrder){.spec = {.method = SPAN(SIDE_METHOD),
+                                            .params = SPAN(SIDE_PARAMS),
+                                            .priority = 1 + i}});
+    }
     for (size_t i = 0; i < n; i++) {
+        QueueOp *op = &ops[i % 5];
+
         if (i % FILL_BATCH == 0) {
             side_require(store_begin(store, now) == 0, "begin");
         }
-        op.spec.priority = 1 + (int)(i % 5);
-        arena_reset(&op.arena, 4096);
-        side_require(store_run(store, &op) == 0 && op.r == 0, "enqueue");
+        arena_reset(&op->arena, 4096);
+        side_require(store_run(store, op) == 0 && op->r == 0, "enqueue");
         if (i % FILL_BATCH == FILL_BATCH - 1 || i + 1 == n) {
             side_require(store_commit(store, &wrote) == 0, "commit");
             (void)store_settle(store, true);
         }
     }
-    queue_op_deinit(&op);
+    for (int i = 0; i < 5; i++) {
+        queue_op_deinit(&ops[i]);
+    }
 }
 
 /* With the write of its row, and without the disk. The mean, since one claim in 64 looks for the
@@ -210,8 +218,7 @@ static double claim_us(Store *store)
         uint64_t start_ns;
 
         side_require(store_begin(store, now) == 0, "begin");
-        op.verb = QUEUE_CLAIM;
-        op.claim = (QueueClaim){.max = 1};
+        queue_op_set(&op, QUEUE_CLAIM, &(QueueOrder){.claim = {.max = 1}});
         arena_reset(&op.arena, 4096);
         start_ns = clock_monotonic_ns();
         side_require(store_run(store, &op) == 0 && op.n_jobs == 1, "claim");

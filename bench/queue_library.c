@@ -38,6 +38,8 @@ static void enqueue(Hand *hand)
         return;
     }
     library->n_enqueued++;
+    queue_op_set(&hand->op, QUEUE_ENQUEUE,
+                 &(QueueOrder){.spec = {.method = SPAN(SIDE_METHOD), .params = SPAN(SIDE_PARAMS)}});
     arena_reset(&hand->op.arena, 65536);
     queue_submit(library->queue, &hand->op);
 }
@@ -50,7 +52,8 @@ static void on_enqueued(QueueOp *op)
 
 static void claim(Hand *hand)
 {
-    hand->op.verb = QUEUE_CLAIM;
+    queue_op_set(&hand->op, QUEUE_CLAIM,
+                 &(QueueOrder){.claim = {.max = 1, .worker = SPAN("bench")}});
     arena_reset(&hand->op.arena, 65536);
     queue_submit(hand->library->queue, &hand->op);
 }
@@ -88,11 +91,11 @@ static void on_worked(QueueOp *op)
     if (at == 1 && library->n_ready > 0) {
         library->n_ready--; /* found without being told */
     }
-    memcpy(hand->id, op->jobs[at].id, sizeof(hand->id));
-    op->id = span_from_str(hand->id);
     op->fence = op->jobs[at].fence;
-    op->verb = QUEUE_COMPLETE;
-    op->finish = (QueueFinish){.state = JOB_SUCCEEDED, .result = SPAN(SIDE_RESULT)};
+    queue_op_set(op, QUEUE_COMPLETE,
+                 &(QueueOrder){.id = span_from_str(op->jobs[at].id),
+                               .finish = {.state = JOB_SUCCEEDED, .result = SPAN(SIDE_RESULT)},
+                               .claim = {.max = 1, .worker = SPAN("bench")}});
     arena_reset(&op->arena, 65536);
     queue_submit(library->queue, op);
 }
@@ -144,12 +147,9 @@ SideRun side_library(const char *folder, size_t n_jobs)
 
         producer->library = worker->library = &library;
         queue_op_init(&producer->op);
-        producer->op.verb = QUEUE_ENQUEUE;
-        producer->op.spec = (QueueSpec){.method = SPAN(SIDE_METHOD), .params = SPAN(SIDE_PARAMS)};
         producer->op.done = on_enqueued;
         producer->op.context = producer;
         queue_op_init(&worker->op);
-        worker->op.claim = (QueueClaim){.max = 1, .worker = SPAN("bench")};
         worker->op.done = on_worked;
         worker->op.context = worker;
         worker->next = library.idle;

@@ -1,4 +1,4 @@
-# cmake -D SOURCE=… -D BUILD=… -D COMPILER=… [-D TOOLCHAIN=…] -P BuildGrammars.cmake
+# cmake -D SOURCE=… -D BUILD=… -D COMPILER=… [-D TOOLCHAIN=…] [-D SANITIZE=…] -P BuildGrammars.cmake
 #
 # Two presets may be built at the same time, and both want the archive: the second waits, and finds it.
 file(MAKE_DIRECTORY ${BUILD})
@@ -12,7 +12,8 @@ endif()
 # The jobs of a make that calls this are not ours to take part in.
 set(ENV{MAKEFLAGS})
 set(ENV{MFLAGS})
-execute_process(COMMAND ${CMAKE_COMMAND} -S ${SOURCE} -B ${BUILD} ${with} OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+string(REPLACE ";" " " sanitize "${SANITIZE}")
+execute_process(COMMAND ${CMAKE_COMMAND} -S ${SOURCE} -B ${BUILD} ${with} "-DTW_SANITIZE=${sanitize}" OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
 cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
 execute_process(COMMAND ${CMAKE_COMMAND} --build ${BUILD} --parallel ${cores} OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
 # Newer than what it was made of, also where nothing had to be compiled.

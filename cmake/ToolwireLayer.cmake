@@ -96,3 +96,18 @@ function(tw_fuzz name)
     endif()
     target_link_libraries(${target} PRIVATE ${ARG_LINK} tw_warnings)
 endfunction()
+
+# tw_fuzz_link(NAME OTHER): the same for a target that is the program of another one under its own name, with a
+# corpus of its own.
+function(tw_fuzz_link name other)
+    if(TOOLWIRE_SANITIZE STREQUAL "thread")
+        return()
+    endif()
+    set(link $<TARGET_FILE_DIR:fuzz_${other}>/fuzz_${name})
+    add_custom_command(TARGET fuzz_${other} POST_BUILD
+        COMMAND ${CMAKE_COMMAND} -E create_symlink $<TARGET_FILE_NAME:fuzz_${other}> ${link} VERBATIM)
+    if(NOT TOOLWIRE_FUZZ)
+        add_test(NAME fuzz.${name} COMMAND ${link} ${PROJECT_SOURCE_DIR}/fuzz/corpus/${name})
+        set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz TIMEOUT ${TW_TEST_TIMEOUT})
+    endif()
+endfunction()

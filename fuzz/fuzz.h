@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Called once before the first input, where a target has it. Returns 0. */
+__attribute__((weak)) int LLVMFuzzerInitialize(int *argc, char ***argv);
+
 /* Called by libFuzzer, or by replay_main.c for each file of the corpus. Returns 0. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

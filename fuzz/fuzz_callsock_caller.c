@@ -4,7 +4,8 @@
  * Input: lines. "!c" calls, "!d" calls and has its end lead to another call, "!x" takes the last
  * call back, "!k" the connection stands, "!u" it cannot be had, "!l" it is lost, "!r" it is lost
  * before anything of the request left, "!m" there is more behind the next frame, "!s" a frame is
- * too large, "!w" the sink fails, "!t" time passes; anything else is a frame from the parent.
+ * too large, "!w" the sink fails, "!t" time passes, "!p" the calls that follow want progress, or no
+ * longer; anything else is a frame from the parent.
  * Whatever happens, each call ends once, no request is sent before the last was answered, and none
  * leaves twice, nor is tried a third time. */
 #include "fuzz.h"
@@ -40,10 +41,12 @@ struct Owner {
     size_t n_open;
     int64_t now_ms;
     bool is_connected;
-    bool is_awaiting; /* a request is out */
-    bool has_more;    /* behind the next frame */
-    Asked *out;       /* whose request was sent last */
-    bool is_failing;  /* the sink */
+    bool is_awaiting;    /* a request is out */
+    bool has_more;       /* behind the next frame */
+    Asked *out;          /* whose request was sent last */
+    bool wants_progress; /* of the calls that follow */
+    bool was_report;
+    bool is_failing; /* the sink */
 };
 
 static int sink_begin(void *context, Bytes **ret)
@@ -104,7 +107,15 @@ static void finish(Call *call, const CallResult *result)
     }
 }
 
-static const CallDoor door = {.finish = finish};
+static void report(Call *call, const CallProgress *progress)
+{
+    Asked *asked = (Asked *)call;
+
+    FUZZ_REQUIRE(asked->is_open && call->wants_progress && progress->spelt.n > 0);
+    asked->owner->was_report = true;
+}
+
+static const CallDoor door = {.finish = finish, .progress = report};
 
 static void submit(Owner *owner, bool leads)
 {
@@ -116,6 +127,7 @@ static void submit(Owner *owner, bool leads)
     asked = &owner->asked[owner->n_asked];
     call_init(&asked->call);
     asked->call.door = &door;
+    asked->call.wants_progress = owner->wants_progress;
     asked->owner = owner;
     asked->is_open = true;
     asked->leads = leads;
@@ -153,6 +165,8 @@ static void command(Owner *owner, char what)
 {
     if (what == 'c' || what == 'd') {
         submit(owner, what == 'd');
+    } else if (what == 'p') {
+        owner->wants_progress = !owner->wants_progress;
     } else if (what == 'x') {
         take_back(owner);
     } else if (what == 'k' && callsock_caller_wants_connection(owner->caller)) {
@@ -192,12 +206,20 @@ static void play(Owner *owner, Span line)
     if (line.n == 2 && line.p[0] == '!') {
         command(owner, line.p[1]);
     } else if (owner->is_connected) {
-        bool must_end = !owner->is_awaiting || owner->has_more;
+        bool was_awaiting = owner->is_awaiting;
+        bool may_report = was_awaiting && owner->out->call.wants_progress;
         int r;
 
         owner->is_awaiting = false;
+        owner->was_report = false;
         r = callsock_caller_receive(owner->caller, line, owner->has_more, owner->now_ms);
-        FUZZ_REQUIRE(!must_end || r == CALLSOCK_E_PROTOCOL);
+        if (may_report && r == 0 && owner->out->n_sent == 1 && !owner->is_awaiting) {
+            /* A report leaves the request where it is. */
+            owner->is_awaiting = callsock_caller_is_awaiting(owner->caller);
+        }
+        FUZZ_REQUIRE(!owner->was_report || (may_report && owner->is_awaiting));
+        FUZZ_REQUIRE((was_awaiting && (!owner->has_more || owner->is_awaiting)) ||
+                     r == CALLSOCK_E_PROTOCOL);
         owner->has_more = false;
         if (r != 0) {
             FUZZ_REQUIRE(!owner->is_awaiting);

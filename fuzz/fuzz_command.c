@@ -2,6 +2,7 @@
  * written about it is JSON.
  *
  * Input: the head of a request, and its body behind the empty line. */
+#include "exact_text.h"
 #include "fuzz.h"
 
 #include <string.h>
@@ -9,7 +10,6 @@
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/limits.h"
-#include "base/utf8.h"
 #include "call/record.h"
 #include "dialect/command/answer.h"
 #include "dialect/command/request.h"
@@ -29,7 +29,7 @@ static void require_json(const Bytes *out)
 
 static void require_text(Span text)
 {
-    FUZZ_REQUIRE(utf8_valid(text.p, text.n, NULL));
+    FUZZ_REQUIRE(is_exact_text(text));
     FUZZ_REQUIRE(text.n <= LIMIT_QUEUE_NAME_BYTES);
 }
 

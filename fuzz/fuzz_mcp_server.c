@@ -283,6 +283,7 @@ static void play_line(Peer *peer, Span line, int64_t *now_ms)
 {
     char kind = line.n > 0 ? line.p[0] : '\0';
     size_t argument = line.n > 1 ? (uint8_t)line.p[1] : 0;
+    JsonLook look;
     CallTask task;
 
     switch (kind) {
@@ -310,7 +311,9 @@ static void play_line(Peer *peer, Span line, int64_t *now_ms)
         mcp_server_shutdown(peer->server);
         break;
     case 'O':
-        (void)mcp_server_receive_too_long(peer->server, *now_ms);
+        json_look_init(&look);
+        json_look_feed(&look, span_make(line.p + 1, line.n - 1));
+        (void)mcp_server_receive_too_long(peer->server, &look, *now_ms);
         break;
     default:
         (void)mcp_server_receive(peer->server, line, *now_ms);

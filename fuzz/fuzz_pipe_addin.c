@@ -3,7 +3,8 @@
  * Input: flags (FLAG_*), then messages with the byte 0x1E in between. Each is read as what ends a
  * call, which must survive being written and read again, and given to an add-in, who answers every
  * call once and sends nothing but messages of this protocol. The message "!" ends the oldest call
- * that runs, "?" lets ten seconds pass. */
+ * that runs, "+" reports its progress, "*" announces that what is offered has changed, "?" lets ten
+ * seconds pass. */
 #include "fuzz.h"
 
 #include <stdio.h>
@@ -31,8 +32,10 @@ typedef struct Owner {
     int64_t now_ms;
     size_t n_dispatched;
     size_t n_ended;
-    size_t n_answers; /* results, and errors about a call that ended */
-    bool is_ending;   /* a call, right now */
+    size_t n_answers;  /* results, and errors about a call that ended */
+    bool is_ending;    /* a call, right now */
+    bool is_cancelled; /* one, whose answer follows */
+    double progress;
 } Owner;
 
 static int sink_begin(void *context, Bytes **ret)
@@ -53,10 +56,12 @@ static int sink_commit(void *context)
     FUZZ_REQUIRE(pipe_message_read(&message, &owner->arena, bytes_span(&owner->message), NULL) ==
                  0);
     FUZZ_REQUIRE(message.type != PIPE_TOOL_CALL && uuid_is_v4(message.id));
-    if (owner->is_ending) {
+    FUZZ_REQUIRE(message.type != PIPE_TOOL_CANCEL);
+    if (owner->is_ending || owner->is_cancelled) {
         FUZZ_REQUIRE(message.type == PIPE_TOOL_RESULT || message.type == PIPE_ERROR);
         FUZZ_REQUIRE(message.call_id.n > 0);
         owner->n_answers++;
+        owner->is_cancelled = false;
     }
     return 0;
 }
@@ -81,6 +86,24 @@ static int list(void *context, Bytes *out)
 {
     (void)context;
     return bytes_append_span(out, SPAN("{\"name\":\"x\",\"tools\":[]}"));
+}
+
+static void cancel(void *context, Call *call)
+{
+    Owner *owner = context;
+
+    (void)call;
+    FUZZ_REQUIRE(!owner->is_ending && !owner->is_cancelled);
+    owner->is_cancelled = true;
+    owner->n_ended++;
+}
+
+static void report(Owner *owner, Call *call)
+{
+    CallProgress progress = {
+        .progress = ++owner->progress, .total = CALL_NO_TOTAL, .message = call->target};
+
+    call_report(call, &progress);
 }
 
 static void end_call(Owner *owner, Call *call)
@@ -191,6 +214,14 @@ static bool serve(Owner *owner, Span message)
         if (call != NULL) {
             end_call(owner, call);
         }
+    } else if (message.n == 1 && message.p[0] == '+') {
+        if (call != NULL) {
+            report(owner, call);
+        }
+    } else if (message.n == 1 && message.p[0] == '*') {
+        if (pipe_addin_hub_understands(owner->addin, PIPE_TOOLS_CHANGED)) {
+            (void)pipe_addin_tell_changed(owner->addin);
+        }
     } else {
         r = pipe_addin_receive(owner->addin, message, owner->now_ms);
     }
@@ -203,7 +234,7 @@ static bool serve(Owner *owner, Span message)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     Owner owner = {.flags = size > 0 ? data[0] : 0};
-    PipeAddinConfig config = {.seed = {1, 2}, .list = list, .context = &owner};
+    PipeAddinConfig config = {.seed = {1, 2}, .list = list, .cancel = cancel, .context = &owner};
     Span input = size > 0 ? span_make((const char *)data + 1, size - 1) : SPAN_NULL;
     bool is_open = true;
     Call *call;

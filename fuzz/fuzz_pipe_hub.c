@@ -66,7 +66,8 @@ static int sink_commit(void *context)
     arena_reset(&owner->arena, 65536);
     FUZZ_REQUIRE(pipe_message_read(&message, &owner->arena, bytes_span(&owner->message), NULL) ==
                  0);
-    FUZZ_REQUIRE(message.type != PIPE_TOOL_RESULT && uuid_is_v4(message.id));
+    FUZZ_REQUIRE(message.type != PIPE_TOOL_RESULT && message.type != PIPE_TOOL_PROGRESS &&
+                 message.type != PIPE_TOOLS_CHANGED && uuid_is_v4(message.id));
     return 0;
 }
 
@@ -184,7 +185,14 @@ static void finish(Call *call, const CallResult *result)
     }
 }
 
-static const CallDoor door = {.finish = finish};
+static void progress(Call *call, const CallProgress *progress)
+{
+    FUZZ_REQUIRE(((Asked *)call)->is_open);
+    FUZZ_REQUIRE(progress->spelt.n > 0 && progress->progress == progress->progress);
+    FUZZ_REQUIRE(progress->total >= 0 || progress->spelt_total.n == 0);
+}
+
+static const CallDoor door = {.finish = finish, .progress = progress};
 
 /* uri: one to be read; empty: a tool is called. */
 static void submit(Owner *owner, bool leads, Span uri)
@@ -197,6 +205,7 @@ static void submit(Owner *owner, bool leads, Span uri)
     asked = &owner->asked[owner->n_asked++];
     call_init(&asked->call);
     asked->call.door = &door;
+    asked->call.wants_progress = true;
     asked->owner = owner;
     asked->is_open = true;
     asked->leads = leads;
@@ -245,6 +254,8 @@ static void command(Owner *owner, char what)
         lose(owner);
     } else if (what == 's' && !owner->is_lost) {
         (void)pipe_hub_refuse_size(owner->hub, UINT32_MAX);
+        (void)pipe_hub_refuse_result(owner->hub, UINT32_MAX,
+                                     SPAN("{\"call_id\":\"00000000-0000-4000-8000-000000000002\""));
         lose(owner);
     } else if (what == 'w' || what == 'f') {
         owner->fails = owner->fails != 0 ? 0 : what == 'w' ? -EPIPE : 1;

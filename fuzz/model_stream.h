@@ -1,16 +1,16 @@
 /* fuzz/model_stream.h: a model's answer that may be anything, read whole and in pieces.
  *
  * Input: piece size, flags (FLAG_*), then the body. Whatever comes, both ways give the same, with
- * one END or FAILED at their end; texts are UTF-8 and not empty; the input of a call that is not
- * called bad is an object on one line. */
+ * one END or FAILED at their end; texts are UTF-8, halves of surrogate pairs aside, and not empty;
+ * the input of a call that is not called bad is an object on one line. */
 #pragma once
 
+#include "exact_text.h"
 #include "fuzz.h"
 
 #include <string.h>
 
 #include "agent/model_stream.h"
-#include "base/utf8.h"
 
 #include "frame_log.h"
 
@@ -47,7 +47,7 @@ static inline int model_fuzz_drain(ModelStream *stream, FrameLog *log, int *n_en
         FUZZ_REQUIRE(*n_ends == 0);
         switch (event.kind) {
         case MODEL_TEXT:
-            FUZZ_REQUIRE(event.text.n > 0 && utf8_valid(event.text.p, event.text.n, NULL));
+            FUZZ_REQUIRE(event.text.n > 0 && is_exact_text(event.text));
             frame_log_event(log, 'T', event.text);
             break;
         case MODEL_TOOL:

@@ -129,6 +129,9 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "usage: %s FOLDER-OR-FILE...\n", name);
         return 2;
     }
+    if (LLVMFuzzerInitialize != NULL) {
+        (void)LLVMFuzzerInitialize(&argc, &argv);
+    }
     for (int i = 1; i < argc; i++) {
         if (!replay_path(argv[i], &n_inputs)) {
             return 1;

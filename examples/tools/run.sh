@@ -25,12 +25,12 @@ show() {
     fi
 }
 
-echo "tools.json describes two commands. 'toolwire serve --no-toolkit --tools tools.json' is an MCP server that offers them;"
+echo "tools.json describes two commands. 'toolwire serve --tools tools.json' is an MCP server that offers them;"
 echo "'toolwire tools' and 'toolwire call' start it, as an agent would, and use it:"
-show 0 tools --server 'toolwire serve --no-toolkit --tools tools.json'
-show 0 call --server 'toolwire serve --no-toolkit --tools tools.json' count_words 'text=three small words'
+show 0 tools --server 'toolwire serve --tools tools.json'
+show 0 call --server 'toolwire serve --tools tools.json' count_words 'text=three small words'
 printf '\nArguments are checked before the command sees them:\n'
-show 1 call --server 'toolwire serve --no-toolkit --tools tools.json' count_words text:=5
+show 1 call --server 'toolwire serve --tools tools.json' count_words text:=5
 
 cat <<END
 
@@ -39,5 +39,5 @@ For an MCP client, such as an agent or an editor, this is the entry in its confi
   {"mcpServers": {"toolwire": {"command": "$toolwire",
                                "args": ["serve", "--tools", "$folder/tools.json"]}}}
 
-Without --no-toolkit it offers templates and code analysis, too. The manual: man docs/man/toolwire.1
+With --toolkit it offers templates and code analysis, too. The manual: man docs/man/toolwire.1
 END

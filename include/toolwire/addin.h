@@ -11,12 +11,13 @@
  *     tw_addin_close(addin);
  *     tw_server_free(server);
  *
- * Tools and resources travel this way, without progress, log records and questions; prompts and
- * templates do not. The server's name is what the hub registers. Calls run side by side as far as
- * handlers keep them (tw_call_keep); with one_at_a_time the next handler begins when the last call
- * is answered, as applications with one UI thread need. The hub may come and go: the add-in
- * connects again, after 1, 2, 4, 8, 16 and then every 30 s. When any thread has added or removed
- * something, the hub learns it from a second connection, since it asks each one only once; that
+ * Tools and resources travel this way, without log records and questions; prompts and templates do
+ * not. Progress (tw_call_progress) and cancelling (tw_call_on_cancel) do, where the hub is ours.
+ * The server's name is what the hub registers. Calls run side by side as far as handlers keep them
+ * (tw_call_keep); with one_at_a_time the next handler begins when the last call is answered, as
+ * applications with one UI thread need. The hub may come and go: the add-in connects again, after
+ * 1, 2, 4, 8, 16 and then every 30 s. When any thread has added or removed something, the hub is
+ * told, and asks again; one that does not understand that learns it from a second connection, which
  * takes over, and the first is closed when its calls have ended. No call is lost by it, and the
  * state stays CONNECTED. Keep-alive goes on while a call is kept, but not while a handler blocks
  * the thread of tw_addin_run: a handler that works long keeps its call and answers from another

@@ -12,11 +12,12 @@
  *     tw_server_free(server);
  *
  * An MCP client can only start a command; `toolwire bridge SOCKET SCHEMA` is that command, and
- * carries each call to this process. Only tools travel this way, without progress, log records and
- * questions. Any number of bridges may be connected, each with one call at a time; while a handler
- * keeps its call (tw_call_keep) the others are served. Tools that any thread adds or removes appear
- * in the schema file while the host runs, and the bridges tell their clients. Requests and
- * responses have 10 MiB each; there is no limit of the rate but one that the server's options name.
+ * carries each call to this process. Only tools travel this way, with progress (tw_call_progress),
+ * without log records and questions. Any number of bridges may be connected, each with one call at
+ * a time; while a handler keeps its call (tw_call_keep) the others are served. Tools that any
+ * thread adds or removes appear in the schema file while the host runs, and the bridges tell their
+ * clients. Requests and responses have 10 MiB each; there is no limit of the rate but one that the
+ * server's options name.
  */
 #pragma once
 

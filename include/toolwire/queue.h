@@ -231,7 +231,8 @@ typedef struct TwJob {
     int64_t started_us; /* the last attempt */
     int64_t beat_us;
     int64_t finished_us;
-    const char *code; /* "OK", "INTERRUPTED"…; "" until it is over */
+    const char *code; /* "OK", "INTERRUPTED"…; "" until it is over. "RECORD_DAMAGED": the disk has
+                         changed what was kept of the job, which is not given out */
     const char *message;
     const char *result_json; /* NULL: none, not asked for, or dropped */
     bool is_dropped;         /* there was a result, and it went (keep_bytes) */

@@ -67,7 +67,9 @@ typedef struct TwServerOptions {
     const char *state_dir; /* a folder that is there, for the tasks of tools (TwTool.task): one
                               process uses it at a time, and the next one goes on with what is
                               in it. NULL: they are in memory, and end with the process */
-    void *reserved[3];
+    size_t max_line_bytes; /* a line to a client, with its newline (not over HTTP): 10 MiB less 64
+                              KiB, since the official TypeScript client reads none that is longer */
+    void *reserved[2];
 } TwServerOptions;
 
 /* Replaces all options. Comes before anything is added or served: TW_ERROR_BUSY otherwise.

@@ -26,7 +26,7 @@ static void write_image(JsonWriter *w, const AgentBlock *block)
     json_write_key(w, SPAN("media_type"));
     json_write_string(w, block->mime);
     json_write_key(w, SPAN("data"));
-    json_write_string(w, block->text);
+    json_write_exact(w, block->text);
     json_write_end_object(w);
 }
 
@@ -52,7 +52,7 @@ static void write_block(JsonWriter *w, const AgentBlock *block)
     case AGENT_BLOCK_TEXT:
         write_type(w, "text");
         json_write_key(w, SPAN("text"));
-        json_write_string(w, block->text);
+        json_write_exact(w, block->text);
         break;
     case AGENT_BLOCK_IMAGE:
         write_image(w, block);
@@ -60,7 +60,7 @@ static void write_block(JsonWriter *w, const AgentBlock *block)
     case AGENT_BLOCK_TOOL_USE:
         write_type(w, "tool_use");
         json_write_key(w, SPAN("id"));
-        json_write_string(w, block->id);
+        json_write_exact(w, block->id);
         json_write_key(w, SPAN("name"));
         model_write_name(w, block->name);
         json_write_key(w, SPAN("input"));
@@ -69,9 +69,9 @@ static void write_block(JsonWriter *w, const AgentBlock *block)
     case AGENT_BLOCK_TOOL_RESULT:
         write_type(w, "tool_result");
         json_write_key(w, SPAN("tool_use_id"));
-        json_write_string(w, block->id);
+        json_write_exact(w, block->id);
         json_write_key(w, SPAN("content"));
-        json_write_string(w, block->text);
+        json_write_exact(w, block->text);
         if (block->is_error) {
             json_write_key(w, SPAN("is_error"));
             json_write_bool(w, true);
@@ -154,7 +154,7 @@ static void write_tool(JsonWriter *w, const AgentToolSpec *tool)
     model_write_name(w, tool->name);
     if (tool->description.n > 0) {
         json_write_key(w, SPAN("description"));
-        json_write_string(w, tool->description);
+        json_write_exact(w, tool->description);
     }
     json_write_key(w, SPAN("input_schema"));
     model_write_schema(w, tool->schema);
@@ -175,7 +175,7 @@ static int write_request(Bytes *out, const ModelRequest *request, const ModelBod
     json_write_bool(&w, true);
     if (!model_text_is_blank(request->system)) {
         json_write_key(&w, SPAN("system"));
-        json_write_string(&w, request->system);
+        json_write_exact(&w, request->system);
     }
     write_messages(&w, request);
     if (request->n_tools > 0) {

@@ -48,7 +48,8 @@ int model_input_read(Arena *arena, Span raw, Span *ret_input, bool *ret_is_bad)
         *ret_is_bad = false;
         return 0;
     }
-    r = json_parse(&doc, arena, text.p, text.n, &limits, NULL);
+    r = json_text_of_exact(text, arena, &text);
+    r = r != 0 ? r : json_parse(&doc, arena, text.p, text.n, &limits, NULL);
     if (r < 0) {
         return err_pass(r);
     }
@@ -77,7 +78,7 @@ int model_member_text(Arena *arena, JsonValue object, Span key, Span *ret)
     if (!json_get(object, key, &value)) {
         return 0;
     }
-    r = json_string(value, arena, ret);
+    r = json_string_exact(value, arena, ret);
     return r > 0 ? 0 : r; /* null, or something new */
 }
 

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Room for the index of an input of n bytes, and its copy. */
-#define MODEL_INPUT_ARENA_BYTES(n) ((size_t)18 * (n) + (size_t)128 * 1024)
+/* Room for the index of an input of n bytes, and two copies that escapes may make twice as long. */
+#define MODEL_INPUT_ARENA_BYTES(n) ((size_t)21 * (n) + (size_t)128 * 1024)
 
 /* An object: *ret_input is it, without white space around it and without line ends, borrowed from
  * raw or in the arena; nothing at all is {}. Anything else is bad: *ret_input is raw. 0, -ENOMEM

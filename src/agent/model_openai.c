@@ -62,7 +62,7 @@ static int take_arguments(ModelStream *stream, ModelStreamTool *tool, JsonValue 
     if (json_kind(value) == JSON_OBJECT) {
         return model_stream_extend(stream, &tool->input, json_span(value));
     }
-    r = json_string(value, &stream->arena, &text);
+    r = json_string_exact(value, &stream->arena, &text);
     if (r < 0) {
         return err_pass(r);
     }

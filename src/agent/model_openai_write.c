@@ -46,7 +46,7 @@ static void write_part(JsonWriter *w, const AgentBlock *block)
     if (block->kind == AGENT_BLOCK_TEXT) {
         json_write_string(w, SPAN("text"));
         json_write_key(w, SPAN("text"));
-        json_write_string(w, block->text);
+        json_write_exact(w, block->text);
     } else {
         json_write_string(w, SPAN("image_url"));
         json_write_key(w, SPAN("image_url"));
@@ -87,7 +87,7 @@ static void write_texts(JsonWriter *w, const AgentMessage *message)
         }
     }
     if (r == 0) {
-        json_write_string(w, bytes_span(&all));
+        json_write_exact(w, bytes_span(&all));
     } else if (w->r == 0) {
         w->r = r;
     }
@@ -116,7 +116,7 @@ static void write_call(JsonWriter *w, const AgentBlock *block)
 {
     json_write_object(w);
     json_write_key(w, SPAN("id"));
-    json_write_string(w, block->id);
+    json_write_exact(w, block->id);
     json_write_key(w, SPAN("type"));
     json_write_string(w, SPAN("function"));
     json_write_key(w, SPAN("function"));
@@ -124,7 +124,7 @@ static void write_call(JsonWriter *w, const AgentBlock *block)
     json_write_key(w, SPAN("name"));
     model_write_name(w, block->name);
     json_write_key(w, SPAN("arguments"));
-    json_write_string(w, block->input.n > 0 ? block->input : SPAN("{}"));
+    json_write_exact(w, block->input.n > 0 ? block->input : SPAN("{}"));
     json_write_end_object(w);
     json_write_end_object(w);
 }
@@ -162,17 +162,17 @@ static void write_result(JsonWriter *w, const AgentBlock *block)
     json_write_object(w);
     write_role(w, "tool");
     json_write_key(w, SPAN("tool_call_id"));
-    json_write_string(w, block->id);
+    json_write_exact(w, block->id);
     json_write_key(w, SPAN("content"));
     if (!block->is_error) {
-        json_write_string(w, block->text);
+        json_write_exact(w, block->text);
     } else {
         bytes_init(&text, LIMIT_MODEL_REQUEST_BYTES);
         r = bytes_append_span(&text, SPAN("error: "));
         if (r == 0) {
             r = bytes_append_span(&text, block->text);
         }
-        json_write_string(w, bytes_span(&text));
+        json_write_exact(w, bytes_span(&text));
         bytes_deinit(&text);
         w->r = w->r != 0 ? w->r : r;
     }
@@ -204,7 +204,7 @@ static void write_messages(JsonWriter *w, const ModelRequest *request)
         json_write_object(w);
         write_role(w, "system");
         json_write_key(w, SPAN("content"));
-        json_write_string(w, request->system);
+        json_write_exact(w, request->system);
         json_write_end_object(w);
     }
     for (size_t i = 0; i < request->n_messages; i++) {
@@ -228,7 +228,7 @@ static void write_tool(JsonWriter *w, const AgentToolSpec *tool)
     model_write_name(w, tool->name);
     if (tool->description.n > 0) {
         json_write_key(w, SPAN("description"));
-        json_write_string(w, tool->description);
+        json_write_exact(w, tool->description);
     }
     json_write_key(w, SPAN("parameters"));
     model_write_schema(w, tool->schema);

@@ -51,7 +51,7 @@ static void outcome_append_string(OutcomeText *text, JsonValue value)
     if (json_string_plain(value, &decoded)) {
         outcome_append(text, decoded);
     } else if (json_kind(value) == JSON_STRING) {
-        if (json_string(value, text->arena, &decoded) == 0) {
+        if (json_string_exact(value, text->arena, &decoded) == 0) {
             /* It lies behind what was grown, which moves on the next append: no harm. */
             outcome_append(text, decoded);
         } else {
@@ -181,7 +181,7 @@ static void outcome_of_tool(AgentOutcome *ret, const CallResult *result, Arena *
     }
 }
 
-/* With what is wrong with which argument, which the model can mend. */
+/* With what the model can mend. Of arguments the message says all that is wrong with them. */
 static void outcome_of_error(AgentOutcome *ret, const CallResult *result, Arena *arena)
 {
     OutcomeText text = {.arena = arena};
@@ -189,7 +189,7 @@ static void outcome_of_error(AgentOutcome *ret, const CallResult *result, Arena 
         result->message.n > 0 ? result->message : span_from_str(call_error_text(result->error));
 
     outcome_append(&text, message);
-    if (result->data.n > 0) {
+    if (result->data.n > 0 && result->error != CALL_ERROR_INVALID_ARGUMENTS) {
         outcome_append(&text, SPAN("; "));
         outcome_append(&text, result->data);
     }

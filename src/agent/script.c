@@ -77,7 +77,7 @@ static int line_blame(ScriptLine *line, Span field, const char *message)
 
 static int line_text(ScriptLine *line, Span key, JsonValue value, Span *ret)
 {
-    int r = json_string(value, line->arena, ret);
+    int r = json_string_exact(value, line->arena, ret);
 
     return r == JSON_E_KIND ? line_blame(line, key, "must be a string") : r;
 }

@@ -24,7 +24,7 @@ static const Span blocks_types[] = {
 static void blocks_member(JsonWriter *w, Span key, Span text)
 {
     json_write_key(w, key);
-    json_write_string(w, text);
+    json_write_exact(w, text);
 }
 
 /* An input that is no object, which a model may well write, is kept as none. */
@@ -104,7 +104,7 @@ static int blocks_text(JsonValue block, Span key, Arena *arena, Span *ret)
     if (!json_get(block, key, &v) || json_kind(v) != JSON_STRING) {
         return 0;
     }
-    return json_string(v, arena, ret) == 0 ? 0 : err_raise(-ENOMEM);
+    return json_string_exact(v, arena, ret) == 0 ? 0 : err_raise(-ENOMEM);
 }
 
 static bool blocks_type(JsonValue block, AgentBlockKind *ret)

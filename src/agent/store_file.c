@@ -6,7 +6,7 @@
 #include "agent/store_impl.h"
 #include "base/error.h"
 #include "base/limits.h"
-#include "io/append_file.h"
+#include "io/database_file.h"
 #include "io/error_text.h"
 #include "io/keep.h"
 #include "io/place.h"
@@ -206,28 +206,14 @@ static int file_migrate(const StoreFile *file)
     return code;
 }
 
-/* Whose file it is, and of which version. All three are read in one look: another process may be
- * making the file this very moment. */
+/* Of which version it is; older ones are brought to ours. */
 static int file_version(const StoreFile *file, const char *path, Diag *reterr_diag)
 {
-    int64_t application = 0;
     int64_t version = 0;
-    int64_t n_tables = 0;
-    int code = file_exec(file, "BEGIN");
+    int code = file_number(file, "PRAGMA user_version", &version);
 
-    code = code != SQLITE_OK ? code
-                             : file_number(file, "SELECT count(*) FROM sqlite_schema", &n_tables);
-    code = code != SQLITE_OK ? code : file_number(file, "PRAGMA application_id", &application);
-    code = code != SQLITE_OK ? code : file_number(file, "PRAGMA user_version", &version);
-    (void)file_exec(file, "COMMIT");
     if (code != SQLITE_OK) {
         return file_fail(file, code, path, reterr_diag);
-    }
-    if (application != FILE_APPLICATION_ID && (application != 0 || version != 0 || n_tables > 0)) {
-        return diag_set(reterr_diag, AGENT_STORE_E_DAMAGED,
-                        "%s holds no conversations: it is another program's database; move it "
-                        "aside",
-                        path);
     }
     if (version > store_file_n_migrations) {
         return diag_set(reterr_diag, AGENT_STORE_E_NEWER,
@@ -270,25 +256,75 @@ static int file_check(const StoreFile *file, const char *path, Diag *reterr_diag
  * that is there is not touched: closing any descriptor of it would let our own locks go. */
 static int file_make(const char *path, Diag *reterr_diag)
 {
-    AppendFile made = APPEND_FILE_NULL;
     int r;
 
-    if (strcmp(path, ":memory:") == 0 || io_place_exists(path)) {
+    if (io_place_exists(path)) {
         return 0;
     }
-    r = io_keep_make_folders(path);
-    if (r == 0) {
-        r = append_file_open(&made, path);
-        append_file_close(&made);
+    if (database_file_has_log(path)) {
+        return diag_set(reterr_diag, AGENT_STORE_E_DAMAGED,
+                        "there are no conversations at %s, but their log is (%s-wal): put the "
+                        "file back beside it, or move the log aside to begin anew",
+                        path, path);
     }
+    r = io_keep_make_folders(path);
+    r = r != 0 ? r : database_file_make(path, FILE_APPLICATION_ID);
+    r = r == -EEXIST ? 0 : r;
     return r == 0 || r == -ENOMEM ? r
                                   : io_place_fail(reterr_diag, AGENT_STORE_E_READ_ONLY, -r,
                                                   "keep conversations at", path);
 }
 
+/* Whose file it is, from its first page and before SQLite reads any: what is not ours stays as it
+ * is, to the byte. */
+static int file_look(const StoreFile *file, const char *path, Diag *reterr_diag)
+{
+    uint8_t head[DATABASE_FILE_HEAD_BYTES];
+    DatabaseFileKind kind = DATABASE_FILE_OTHER;
+    sqlite3_file *disk = NULL;
+    sqlite3_int64 n = 0;
+    int code = sqlite3_file_control(file->db, "main", SQLITE_FCNTL_FILE_POINTER, &disk);
+    int r;
+
+    if (code == SQLITE_OK) {
+        code = disk->pMethods->xFileSize(disk, &n);
+    }
+    n = n < DATABASE_FILE_HEAD_BYTES ? n : DATABASE_FILE_HEAD_BYTES;
+    if (code == SQLITE_OK && n > 0) {
+        code = disk->pMethods->xRead(disk, head, (int)n, 0);
+    }
+    if (code != SQLITE_OK) {
+        return file_fail(file, code, path, reterr_diag);
+    }
+    r = database_file_judge(path, head, (size_t)n, FILE_APPLICATION_ID, &kind);
+    if (r != 0) {
+        return r;
+    }
+    switch (kind) {
+    case DATABASE_FILE_OTHER:
+        return file_fail(file, SQLITE_NOTADB, path, reterr_diag);
+    case DATABASE_FILE_FOREIGN:
+        return diag_set(reterr_diag, AGENT_STORE_E_DAMAGED,
+                        "%s holds no conversations: it is another program's database; move it "
+                        "aside",
+                        path);
+    case DATABASE_FILE_EMPTY:
+        return diag_set(reterr_diag, AGENT_STORE_E_DAMAGED,
+                        "%s is empty, which a file of conversations never is: they are lost. Put a "
+                        "copy back, or remove the file to begin anew",
+                        path);
+    case DATABASE_FILE_OURS:
+    case DATABASE_FILE_BLANK:
+    default:
+        return 0;
+    }
+}
+
 int store_file_open(StoreFile *file, const char *path, Diag *reterr_diag)
 {
-    int r = file_make(path, reterr_diag);
+    bool is_memory = strcmp(path, ":memory:") == 0;
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (is_memory ? SQLITE_OPEN_CREATE : 0);
+    int r = is_memory ? 0 : file_make(path, reterr_diag);
     int code;
 
     bytes_init(&file->content, LIMIT_AGENT_MESSAGE_BYTES);
@@ -296,13 +332,17 @@ int store_file_open(StoreFile *file, const char *path, Diag *reterr_diag)
     if (r != 0) {
         return r;
     }
-    code = sqlite3_open_v2(path, &file->db,
-                           SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+    code = sqlite3_open_v2(path, &file->db, flags, NULL);
     if (code == SQLITE_OK) {
         (void)sqlite3_extended_result_codes(file->db, 1);
         (void)sqlite3_busy_timeout(file->db, FILE_BUSY_MS);
-        code = sqlite3_db_readonly(file->db, "main") == 1 ? SQLITE_READONLY : file_settings(file);
+        code = sqlite3_db_readonly(file->db, "main") == 1 ? SQLITE_READONLY : SQLITE_OK;
     }
+    r = code != SQLITE_OK || is_memory ? 0 : file_look(file, path, reterr_diag);
+    if (r != 0) {
+        return r;
+    }
+    code = code == SQLITE_OK ? file_settings(file) : code;
     if (code != SQLITE_OK) {
         return file_fail(file, code, path, reterr_diag);
     }

@@ -110,9 +110,9 @@ static void call_retire(TwCall *call)
 /* The words that the handler is given with their NUL. */
 static bool call_copy_words(TwCall *call, const Call *from)
 {
-    call->target = arena_copy(&call->arena, from->target).p;
-    call->completing = arena_copy(&call->arena, from->completion.argument).p;
-    call->typed = arena_copy(&call->arena, from->completion.value).p;
+    call->target = api_copy_utf8(&call->arena, from->target);
+    call->completing = api_copy_utf8(&call->arena, from->completion.argument);
+    call->typed = api_copy_utf8(&call->arena, from->completion.value);
     call->state = from->state.n > 0 ? arena_copy(&call->arena, from->state).p : NULL;
     return call->target != NULL && call->completing != NULL && call->typed != NULL &&
            (call->state != NULL || from->state.n == 0);

@@ -8,6 +8,7 @@
 #include "api/tw_sigpipe.h"
 #include "base/alloc.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 
 /* What a server gets to end by itself when its input was closed, unless the options say. */
 #define CLIENT_GRACE_MS 2000
@@ -187,6 +188,7 @@ void api_client_say(TwClient *client, Span text)
 {
     (void)snprintf(client->message, sizeof(client->message), "%.*s", (int)text.n,
                    text.n > 0 ? text.p : "");
+    client->message[utf8_mend(client->message, strlen(client->message))] = '\0';
 }
 
 int api_client_fail(TwClient *client, int error, const char *message)

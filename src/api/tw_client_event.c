@@ -5,6 +5,7 @@
 #include <toolwire/error.h>
 
 #include "base/alloc.h"
+#include "base/utf8.h"
 
 void api_client_finish(TwClient *client, int outcome)
 {
@@ -33,7 +34,7 @@ static char *client_copy_span(Span text)
 
     if (copy != NULL) {
         memcpy(copy, text.n > 0 ? text.p : "", text.n);
-        copy[text.n] = '\0';
+        copy[utf8_mend(copy, text.n)] = '\0';
     }
     return copy;
 }

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "json/writer.h"
 
 int64_t api_time(int64_t ms)
@@ -32,6 +33,17 @@ bool api_copy_to(char **ret, const char *s)
 {
     *ret = api_copy(s);
     return *ret != NULL || s == NULL;
+}
+
+const char *api_copy_utf8(Arena *arena, Span text)
+{
+    char *copy = arena_alloc(arena, text.n + 1);
+
+    if (copy != NULL) {
+        memcpy(copy, text.n > 0 ? text.p : "", text.n);
+        copy[utf8_mend(copy, text.n)] = '\0';
+    }
+    return copy;
 }
 
 static bool api_json_is(JsonValue v, ApiJsonKind kind)

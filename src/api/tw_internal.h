@@ -30,6 +30,9 @@ char *api_copy(const char *s);
 /* As api_copy into *ret; false if there is no memory. */
 bool api_copy_to(char **ret, const char *s);
 
+/* A copy in the arena with a NUL, as UTF-8 (utf8_mend); NULL if there is no memory. */
+const char *api_copy_utf8(Arena *arena, Span text);
+
 /* What a text must be (api_json_check). */
 typedef enum ApiJsonKind {
     API_JSON_ANY,

@@ -44,7 +44,8 @@ int api_queue_error(int r, TwQueueError *reterr)
         {QUEUE_E_NOT_OVER, TW_ERROR_BUSY, "the job has not ended"},
         {QUEUE_E_SUCCEEDED, TW_ERROR_OVER, "the job has succeeded"},
         {QUEUE_E_TOO_LARGE, TW_ERROR_FULL, "a text is larger than the queue takes"},
-        {QUEUE_E_FULL, TW_ERROR_FULL, "as many jobs wait as may, or the disk is full"},
+        {QUEUE_E_FULL, TW_ERROR_FULL, "the queue is full: as many jobs wait as may"},
+        {QUEUE_E_DISK_FULL, TW_ERROR_FULL, "the disk is full"},
         {QUEUE_E_BUSY, TW_ERROR_BUSY, "another process has the queue"},
         {QUEUE_E_NEWER, TW_ERROR_SYSTEM, "a newer version has written the queue"},
         {QUEUE_E_DAMAGED, TW_ERROR_SYSTEM, "the queue is damaged"},
@@ -174,16 +175,22 @@ static int queue_json(const char *text, ApiJsonKind kind, const char *field, Spa
 }
 
 /* An operation on one job. */
-static int queue_op_begin(QueueOp *op, QueueVerb verb, const TwQueue *queue, const char *id,
-                          TwQueueError *reterr)
+static int queue_begin(QueueOp *op, QueueOrder *order, const TwQueue *queue, const char *id,
+                       TwQueueError *reterr)
 {
     queue_op_init(op);
     if (queue == NULL || id == NULL) {
         return api_queue_refuse(reterr, TW_ERROR_ARGUMENT, "queue and id must be there");
     }
-    op->verb = verb;
-    op->id = api_span(id);
+    order->id = api_span(id);
     return TW_OK;
+}
+
+static int queue_ask(TwQueue *queue, QueueOp *op, QueueVerb verb, const QueueOrder *order,
+                     TwQueueError *reterr)
+{
+    queue_op_set(op, verb, order);
+    return api_queue_error(api_queue_run(queue, op), reterr);
 }
 
 /* ---- who has work ---- */
@@ -219,6 +226,7 @@ static int spec_read(const TwJobSpec *spec, QueueSpec *ret, TwQueueError *reterr
 int tw_queue_enqueue(TwQueue *queue, const TwJobSpec *spec, char ret_id[TW_JOB_ID_SIZE],
                      bool *ret_known, TwQueueError *reterr)
 {
+    QueueOrder order = {.id = SPAN_NULL};
     QueueOp op;
     int r;
 
@@ -226,10 +234,9 @@ int tw_queue_enqueue(TwQueue *queue, const TwJobSpec *spec, char ret_id[TW_JOB_I
         return api_queue_refuse(reterr, TW_ERROR_ARGUMENT, "queue, spec and ret_id must be there");
     }
     queue_op_init(&op);
-    op.verb = QUEUE_ENQUEUE;
-    r = spec_read(spec, &op.spec, reterr);
+    r = spec_read(spec, &order.spec, reterr);
     if (r == 0) {
-        r = api_queue_error(api_queue_run(queue, &op), reterr);
+        r = queue_ask(queue, &op, QUEUE_ENQUEUE, &order, reterr);
     }
     if (r == 0) {
         memcpy(ret_id, op.jobs[0].id, sizeof(op.jobs[0].id));
@@ -243,11 +250,12 @@ int tw_queue_enqueue(TwQueue *queue, const TwJobSpec *spec, char ret_id[TW_JOB_I
 
 static int queue_do(TwQueue *queue, QueueVerb verb, const char *id, TwQueueError *reterr)
 {
+    QueueOrder order = {.id = SPAN_NULL};
     QueueOp op;
-    int r = queue_op_begin(&op, verb, queue, id, reterr);
+    int r = queue_begin(&op, &order, queue, id, reterr);
 
     if (r == 0) {
-        r = api_queue_error(api_queue_run(queue, &op), reterr);
+        r = queue_ask(queue, &op, verb, &order, reterr);
     }
     queue_op_deinit(&op);
     return r;
@@ -268,8 +276,9 @@ int tw_queue_retry(TwQueue *queue, const char *id, TwQueueError *reterr)
 int tw_queue_beat(TwQueue *queue, const char *id, uint64_t fence, int64_t lease_ms,
                   TwQueueError *reterr)
 {
+    QueueOrder order = {.id = SPAN_NULL};
     QueueOp op;
-    int r = queue_op_begin(&op, QUEUE_BEAT, queue, id, reterr);
+    int r = queue_begin(&op, &order, queue, id, reterr);
 
     if (r == 0 && lease_ms < 0) {
         r = api_queue_refuse(reterr, TW_ERROR_ARGUMENT, "lease_ms is negative");
@@ -277,7 +286,7 @@ int tw_queue_beat(TwQueue *queue, const char *id, uint64_t fence, int64_t lease_
     if (r == 0) {
         op.fence = fence;
         op.lease_ms = api_time(lease_ms);
-        r = api_queue_error(api_queue_run(queue, &op), reterr);
+        r = queue_ask(queue, &op, QUEUE_BEAT, &order, reterr);
     }
     queue_op_deinit(&op);
     return r;
@@ -286,23 +295,23 @@ int tw_queue_beat(TwQueue *queue, const char *id, uint64_t fence, int64_t lease_
 int tw_queue_complete(TwQueue *queue, const char *id, uint64_t fence, const char *result_json,
                       TwQueueError *reterr)
 {
+    QueueOrder order = {.finish = {.state = JOB_SUCCEEDED, .code = SPAN("OK")}};
     QueueOp op;
-    int r = queue_op_begin(&op, QUEUE_COMPLETE, queue, id, reterr);
+    int r = queue_begin(&op, &order, queue, id, reterr);
 
     op.fence = fence;
-    op.finish = (QueueFinish){.state = JOB_SUCCEEDED, .code = SPAN("OK")};
     if (r == 0) {
-        r = queue_json(result_json, API_JSON_ANY, "result_json", &op.finish.result, reterr);
+        r = queue_json(result_json, API_JSON_ANY, "result_json", &order.finish.result, reterr);
     }
     if (r == 0) {
-        r = api_queue_error(api_queue_run(queue, &op), reterr);
+        r = queue_ask(queue, &op, QUEUE_COMPLETE, &order, reterr);
     }
     queue_op_deinit(&op);
     return r;
 }
 
 /* The job is completed, whatever becomes of the claim: what came with it, or comes yet. */
-static void queue_next(TwQueue *queue, const QueueOp *op, const TwJobClaim *claim, TwJobs **ret)
+static void queue_next(TwQueue *queue, QueueOp *op, const TwJobClaim *claim, TwJobs **ret)
 {
     TwJobs *jobs = NULL;
 
@@ -325,25 +334,25 @@ int tw_queue_complete_and_claim(TwQueue *queue, const char *id, uint64_t fence,
                                 TwQueueError *reterr)
 {
     CLEANUP(mem_freep) Span *methods = NULL;
+    QueueOrder order = {.finish = {.state = JOB_SUCCEEDED, .code = SPAN("OK")}};
     QueueOp op;
-    int r = queue_op_begin(&op, QUEUE_COMPLETE, queue, id, reterr);
+    int r = queue_begin(&op, &order, queue, id, reterr);
 
     op.fence = fence;
-    op.finish = (QueueFinish){.state = JOB_SUCCEEDED, .code = SPAN("OK")};
     if (r == 0 && ret == NULL) {
         r = api_queue_refuse(reterr, TW_ERROR_ARGUMENT, "ret must be there");
     }
     if (r == 0) {
-        r = queue_json(result_json, API_JSON_ANY, "result_json", &op.finish.result, reterr);
+        r = queue_json(result_json, API_JSON_ANY, "result_json", &order.finish.result, reterr);
     }
     if (r == 0) {
-        r = api_queue_claim_read(claim, &op.claim, &methods, reterr);
+        r = api_queue_claim_read(claim, &order.claim, &methods, reterr);
     }
     if (r == 0) {
         io_mutex_lock(&queue->lock);
-        op.claim.max = queue->is_stopped ? 0 : op.claim.max;
+        order.claim.max = queue->is_stopped ? 0 : order.claim.max;
         io_mutex_unlock(&queue->lock);
-        r = api_queue_error(api_queue_run(queue, &op), reterr);
+        r = queue_ask(queue, &op, QUEUE_COMPLETE, &order, reterr);
     }
     if (r == 0) {
         queue_next(queue, &op, claim, ret);
@@ -356,22 +365,23 @@ int tw_queue_fail(TwQueue *queue, const char *id, uint64_t fence, const TwJobFai
                   TwJobState *ret_state, TwQueueError *reterr)
 {
     static const TwJobFailure plain = {.code = NULL};
+    QueueOrder order = {.id = SPAN_NULL};
     QueueOp op;
-    int r = queue_op_begin(&op, QUEUE_COMPLETE, queue, id, reterr);
+    int r = queue_begin(&op, &order, queue, id, reterr);
 
     failure = failure != NULL ? failure : &plain;
     op.fence = fence;
-    op.finish = (QueueFinish){
+    order.finish = (QueueFinish){
         .state = failure->again ? JOB_ENQUEUED : JOB_FAILED,
         .code = api_span(failure->code == NULL ? "FAILED" : failure->code),
         .message = api_span(failure->message),
     };
     if (r == 0) {
-        r = queue_json(failure->result_json, API_JSON_ANY, "result_json", &op.finish.result,
+        r = queue_json(failure->result_json, API_JSON_ANY, "result_json", &order.finish.result,
                        reterr);
     }
     if (r == 0) {
-        r = api_queue_error(api_queue_run(queue, &op), reterr);
+        r = queue_ask(queue, &op, QUEUE_COMPLETE, &order, reterr);
     }
     if (r == 0 && ret_state != NULL) {
         *ret_state = api_job_state_of(op.jobs[0].state);

@@ -39,8 +39,9 @@ void api_queue_changed(void *context, const QueueJob *job);
 int api_queue_claim_read(const TwJobClaim *claim, QueueClaim *ret, Span **ret_methods,
                          TwQueueError *reterr);
 
-/* Jobs from `at` on that were claimed, and of which nobody can be told: as if they had not been. */
-void api_queue_give_back(TwQueue *queue, const QueueOp *from, size_t at);
+/* Jobs of op from `at` on that were claimed, and of which nobody can be told: as if they had not
+ * been. Uses op, since there may be no memory for another. */
+void api_queue_give_back(TwQueue *queue, QueueOp *op, size_t at);
 
 /* tw_queue_jobs.c: a copy of the operation's jobs from `at` on. NULL: no memory. */
 TwJobs *api_jobs_new(const QueueOp *op, size_t at);

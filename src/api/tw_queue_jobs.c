@@ -54,7 +54,7 @@ bool tw_job_is_over(TwJobState state)
 /* A copy that ends in NUL, which texts of the store need not do. */
 static bool job_text(TwJobs *jobs, Span s, const char *none, const char **ret)
 {
-    *ret = s.n == 0 ? none : arena_copy(&jobs->arena, s).p;
+    *ret = s.n == 0 ? none : api_copy_utf8(&jobs->arena, s);
     return s.n == 0 || *ret != NULL;
 }
 
@@ -148,6 +148,7 @@ static int list_read(const TwJobFilter *filter, QueueList *ret)
 
 int tw_queue_list(TwQueue *queue, const TwJobFilter *filter, TwJobs **ret, TwQueueError *reterr)
 {
+    QueueOrder order = {.id = SPAN_NULL};
     QueueOp op;
     int r;
 
@@ -155,10 +156,13 @@ int tw_queue_list(TwQueue *queue, const TwJobFilter *filter, TwJobs **ret, TwQue
         return api_queue_refuse(reterr, TW_ERROR_ARGUMENT, "queue and ret must be there");
     }
     queue_op_init(&op);
-    op.verb = QUEUE_LIST;
-    r = list_read(filter, &op.list) == 0
-            ? api_queue_error(api_queue_run(queue, &op), reterr)
+    r = list_read(filter, &order.list) == 0
+            ? TW_OK
             : api_queue_refuse(reterr, TW_ERROR_ARGUMENT, "state: that is none");
+    if (r == 0) {
+        queue_op_set(&op, QUEUE_LIST, &order);
+        r = api_queue_error(api_queue_run(queue, &op), reterr);
+    }
     if (r == 0) {
         TwJobs *jobs = api_jobs_new(&op, 0);
 
@@ -181,7 +185,7 @@ int tw_queue_count(TwQueue *queue, TwJobState state, uint64_t *ret_n, TwQueueErr
                                 "queue and ret_n must be there, and state be one");
     }
     queue_op_init(&op);
-    op.verb = QUEUE_COUNT;
+    queue_op_set(&op, QUEUE_COUNT, NULL);
     r = api_queue_error(api_queue_run(queue, &op), reterr);
     for (unsigned i = 0; i < JOB_N_STATES; i++) {
         n += only == JOB_N_STATES || only == (JobState)i ? op.counts.n[i] : 0;
@@ -204,7 +208,7 @@ int tw_queue_purge(TwQueue *queue, unsigned states, int64_t older_ms, uint64_t *
                                 "queue must be there, and older_ms not negative");
     }
     queue_op_init(&op);
-    op.verb = QUEUE_PURGE;
+    queue_op_set(&op, QUEUE_PURGE, NULL);
     op.purge.older_ms = api_time(older_ms);
     for (unsigned i = 0; i < JOB_N_STATES; i++) {
         unsigned bit = 1u << api_job_state_of((JobState)i);

@@ -147,9 +147,9 @@ static bool wait_is_for(const ApiWait *wait, const QueueJob *job)
 
     if (op->verb == QUEUE_CLAIM) {
         return job->state == JOB_ENQUEUED && span_equals(job->pool, SPAN(API_QUEUE_POOL)) &&
-               wait_takes_method(&op->claim, job->method);
+               wait_takes_method(&queue_op_order(op)->claim, job->method);
     }
-    return job_is_over(job->state) && span_equals(op->id, span_from_str(job->id));
+    return job_is_over(job->state) && span_equals(queue_op_order(op)->id, span_from_str(job->id));
 }
 
 /* Back to ask again, because of that job. */
@@ -288,18 +288,17 @@ void tw_queue_stop(TwQueue *queue)
 
 /* ---- claims ---- */
 
-void api_queue_give_back(TwQueue *queue, const QueueOp *from, size_t at)
+void api_queue_give_back(TwQueue *queue, QueueOp *op, size_t at)
 {
-    for (size_t i = at; i < from->n_jobs; i++) {
-        QueueOp op;
+    const QueueJob *jobs = op->jobs; /* in its arena, which stays as it is */
+    size_t n = op->n_jobs;
 
-        queue_op_init(&op);
-        op.verb = QUEUE_COMPLETE;
-        op.id = span_from_str(from->jobs[i].id);
-        op.fence = from->jobs[i].fence;
-        op.finish = (QueueFinish){.state = JOB_ENQUEUED, .away_ms = 1};
-        (void)api_queue_run(queue, &op);
-        queue_op_deinit(&op);
+    for (size_t i = at; i < n; i++) {
+        queue_op_set(op, QUEUE_COMPLETE,
+                     &(QueueOrder){.id = span_from_str(jobs[i].id),
+                                   .finish = {.state = JOB_ENQUEUED, .away_ms = 1}});
+        op->fence = jobs[i].fence;
+        (void)api_queue_run(queue, op);
     }
 }
 
@@ -373,6 +372,7 @@ static int claim_end(ApiWait *wait, bool is_stopped, TwJobs **ret, TwQueueError 
 int tw_queue_claim(TwQueue *queue, const TwJobClaim *claim, TwJobs **ret, TwQueueError *reterr)
 {
     CLEANUP(mem_freep) Span *methods = NULL;
+    QueueOrder order = {.id = SPAN_NULL};
     ApiWait wait = {.is_done = false};
     bool is_stopped;
     int r;
@@ -381,8 +381,8 @@ int tw_queue_claim(TwQueue *queue, const TwJobClaim *claim, TwJobs **ret, TwQueu
         return api_queue_refuse(reterr, TW_ERROR_ARGUMENT, "queue and ret must be there");
     }
     queue_op_init(&wait.op);
-    wait.op.verb = QUEUE_CLAIM;
-    r = api_queue_claim_read(claim, &wait.op.claim, &methods, reterr);
+    r = api_queue_claim_read(claim, &order.claim, &methods, reterr);
+    queue_op_set(&wait.op, QUEUE_CLAIM, &order);
     io_mutex_lock(&queue->lock);
     is_stopped = queue->is_stopped;
     io_mutex_unlock(&queue->lock);
@@ -411,8 +411,7 @@ int tw_queue_get(TwQueue *queue, const char *id, int64_t wait_ms, TwJobs **ret,
                                 "queue, id and ret must be there, and wait_ms not negative");
     }
     queue_op_init(&wait.op);
-    wait.op.verb = QUEUE_GET;
-    wait.op.id = api_span(id);
+    queue_op_set(&wait.op, QUEUE_GET, &(QueueOrder){.id = api_span(id)});
     r = api_queue_error(wait_run(queue, &wait, wait_ms, &is_stopped), reterr);
     if (r == 0) {
         TwJobs *jobs = api_jobs_new(&wait.op, 0);

@@ -131,6 +131,7 @@ McpDoorConfig api_server_door(TwServer *server, const RouterLimits *limits)
                            .lists_change = true,
                            .max_request_bytes = options->max_request_bytes,
                            .max_response_bytes = options->max_response_bytes,
+                           .max_line_bytes = options->max_line_bytes,
                            .drain_ms = options->drain_ms};
 }
 

@@ -323,7 +323,10 @@ static void door_configure_session(AddinDoor *door, AddinSession *s, const Addin
     s->router = config->router;
     s->log = config->log;
     s->max_bytes = config->max_bytes;
+    s->pings_in_calls = config->pings_in_calls;
     s->quota = &door->quota;
+    s->ending = config->ending;
+    s->context = config->context;
     s->max_running = door->limits.max_in_flight;
     s->ping_interval_ms = door_time(config->ping_interval_ms, LIMIT_PIPE_PING_MS);
     s->pong_timeout_ms = door_time(config->pong_timeout_ms, LIMIT_PIPE_PONG_MS);

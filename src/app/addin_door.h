@@ -8,12 +8,13 @@
  * breaks the protocol, or leaves more than LIMIT_OUTPUT_PAUSE_BYTES of answers unread for longer
  * than the pong timeout, is left, and told why as far as that can be. Pings are answered while
  * calls run. Calls of a hub that has gone are cancelled: nobody can be told how they ended. When
- * the tools or resources of the router change after the hub has asked for them, a second connection
- * is made, since a hub asks each one once, and takes over without the loss of a call
- * (addin_renewal.h). The state stays CONNECTED, and both connections together keep to the limits,
- * and to one_at_a_time. A hub that never asks is not bothered. A hub that is neither this user's
- * nor root's is not talked to. On shutdown no new call is taken (one that comes is refused), those
- * in flight and those that wait get drain_ms to finish, are cancelled then, and `closed` is called.
+ * the tools or resources of the router change after the hub has asked for them, one that
+ * understands tools_changed is told, and asks again; for any other a second connection is made,
+ * since such a hub asks each one once, and takes over without the loss of a call (addin_renewal.h).
+ * The state stays CONNECTED, and both connections together keep to the limits, and to
+ * one_at_a_time. A hub that never asks is not bothered. A hub that is neither this user's nor
+ * root's is not talked to. On shutdown no new call is taken (one that comes is refused), those in
+ * flight and those that wait get drain_ms to finish, are cancelled then, and `closed` is called.
  * Keeps the loop running until then. Thread: loop.
  */
 #pragma once
@@ -45,7 +46,12 @@ typedef struct AddinDoorConfig {
     const RouterLimits *limits; /* of the hub's calls; borrowed until return; may be NULL. No rate
                                    unless rate_burst or rate_per_s is set */
     bool one_at_a_time;         /* calls run one after the other, in their order */
-    uint32_t max_bytes;         /* 0: the default, as in all below */
+    /* How many calls that are over (cancelled, late) still have something running: the next ones
+     * wait for it. May be NULL: none. */
+    size_t (*ending)(void *context);
+    bool pings_in_calls; /* no tool keeps the loop, so that the hub may be told that pings are
+                            answered while calls run */
+    uint32_t max_bytes;  /* 0: the default, as in all below */
     int64_t ping_interval_ms;
     int64_t pong_timeout_ms;
     int64_t retry_ms;     /* the first wait: 1 s */

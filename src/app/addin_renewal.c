@@ -6,11 +6,11 @@ void addin_renewal_init(AddinRenewal *n, int64_t retry_ms, int64_t retry_max_ms)
     pipe_backoff_init(&n->backoff, retry_ms, retry_max_ms);
 }
 
-/* A hub that has not asked need not be told. */
+/* A hub that has not asked need not be told, and one that understands tools_changed is told so. */
 static bool renewal_is_wanted(const AddinRenewal *n, const AddinSession *session)
 {
     return n->step == ADDIN_RENEWAL_NONE && session->state == ADDIN_SESSION_OPEN &&
-           !session->is_over && session->is_stale;
+           !session->is_over && session->is_stale && !session->hears_changes;
 }
 
 bool addin_renewal_is_due(const AddinRenewal *n, const AddinSession *session, int64_t now_ms)

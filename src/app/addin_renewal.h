@@ -1,8 +1,8 @@
 /* app/addin_renewal.h: how an add-in gets a hub to ask anew what it offers; used by addin_door.c
  * only.
  *
- * A hub asks each connection once. So a second one is made, and takes over without the loss of a
- * call:
+ * For hubs that do not understand tools_changed: such a hub asks each connection once. So a second
+ * one is made, and takes over without the loss of a call:
  *
  *     LISTING    it stands; the hub is to ask it what is offered
  *     PROVING    it was answered, and pinged: the pong shows that the hub has read the list. From

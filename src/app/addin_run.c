@@ -36,6 +36,13 @@ static void run_on_changed(void *context, AddinState state, Span why, int64_t re
     }
 }
 
+static size_t run_ending(void *context)
+{
+    const AddinRun *run = context;
+
+    return sources_ending(&run->sources);
+}
+
 static void run_on_signal(void *context, int signum)
 {
     AddinRun *run = context;
@@ -95,6 +102,8 @@ static int run_open_door(AddinRun *run)
                                                       .name = options->name,
                                                       .limits = &run->config.limits,
                                                       .one_at_a_time = options->one_at_a_time,
+                                                      .ending = run_ending,
+                                                      .pings_in_calls = true,
                                                       .ping_interval_ms = options->ping_interval_ms,
                                                       .pong_timeout_ms = options->pong_timeout_ms,
                                                       .retry_ms = options->retry_ms,
@@ -136,6 +145,7 @@ static int run_all(AddinRun *run, Diag *reterr_diag)
     io_loop_hold(loop);
     r = run_watch_signals(run);
     if (r == 0) {
+        end_signals_watch(loop, run->options->log, run->config.drain_ms, 0);
         r = run_open_door(run);
     }
     if (r == 0) {

@@ -49,6 +49,20 @@ static int64_t session_now_ms(void *context)
     return clock_monotonic_ms();
 }
 
+/* A hub that has said that it understands more than the document is told that we do, too. */
+static void session_write_understood(const AddinSession *s, JsonWriter *w)
+{
+    if (!pipe_addin_hub_understands(s->pipe, PIPE_TOOL_PROGRESS) && !s->hears_changes) {
+        return;
+    }
+    json_write_key(w, SPAN(PIPE_UNDERSTANDS));
+    json_write_raw(w, SPAN("[\"tool_cancel\"]"));
+    if (s->pings_in_calls) {
+        json_write_key(w, SPAN(PIPE_PINGS_IN_CALLS));
+        json_write_bool(w, true);
+    }
+}
+
 static int session_list(void *context, Bytes *out)
 {
     AddinSession *s = context;
@@ -58,10 +72,13 @@ static int session_list(void *context, Bytes *out)
 
     s->has_listed = true;
     s->is_stale = false;
+    s->is_announced = false;
+    s->hears_changes = pipe_addin_hub_understands(s->pipe, PIPE_TOOLS_CHANGED);
     json_writer_init(&writer, out, JSON_STYLE_COMPACT);
     json_write_object(&writer);
     json_write_key(&writer, SPAN("name"));
     json_write_string(&writer, span_from_str(s->name));
+    session_write_understood(s, &writer);
     json_write_key(&writer, SPAN("tools"));
     listed = tool_list_write(s->router, &writer);
     if (listed == 0 && router_count(s->router, ROUTER_RESOURCE) > 0) {
@@ -113,11 +130,12 @@ static void session_run(AddinSession *s, Call *call)
     router_dispatch(s->router, s->quota, call);
 }
 
-/* What the other connection does not use. */
+/* What neither the other connection uses, nor calls that are over and still end. */
 static void session_set_room(AddinSession *s)
 {
     const AddinSession *other = s->other;
-    size_t n_others = other != NULL && other->pipe != NULL ? pipe_addin_running(other->pipe) : 0;
+    size_t n_others = (other != NULL && other->pipe != NULL ? pipe_addin_running(other->pipe) : 0) +
+                      (s->ending != NULL ? s->ending(s->context) : 0);
     bool is_held = other != NULL && s->is_heir && s->max_running == 1;
 
     pipe_addin_set_max_running(
@@ -169,6 +187,18 @@ static void session_wrote(void *context)
     session_take(context, false);
 }
 
+static void session_cancel_call(void *context, Call *call)
+{
+    AddinSession *s = context;
+
+    router_cancel(s->router, call);
+}
+
+static bool session_leaves_unsaid(void *context)
+{
+    return session_is_behind(context);
+}
+
 static void session_cancel(AddinSession *s)
 {
     Call *call;
@@ -203,22 +233,32 @@ static void session_on_message(void *context, Span message)
     session_set_reading(s);
 }
 
-static void session_on_oversize(void *context, uint32_t declared)
+static bool session_on_oversize(void *context, uint32_t declared, Span head)
 {
     AddinSession *s = context;
     char words[ADDIN_SESSION_WHY_BYTES];
+    uint32_t other;
     int r;
 
+    (void)head;
     if (!session_is_open(s)) {
-        return;
+        return false;
+    }
+    other = pipe_addin_other_order(s->pipe, declared);
+    if (other > 0) {
+        logsink_write(s->log, LOGSINK_LEVEL_WARN, "addin",
+                      "in the other byte order the length is %" PRIu32 ": on the pipe lengths are "
+                      "little-endian (on the call socket they are big-endian)",
+                      other);
     }
     r = pipe_addin_refuse_size(s->pipe, declared);
     if (r != 0) {
         session_end_with(s, r);
-        return;
+        return false;
     }
     (void)snprintf(words, sizeof(words), "the hub sent a message of %" PRIu32 " bytes", declared);
     addin_session_end(s, span_from_str(words));
+    return false;
 }
 
 /* All is done before the loop waits. */
@@ -303,6 +343,8 @@ int addin_session_open(AddinSession *s, int fd)
                                               .pong_timeout_ms = s->pong_timeout_ms,
                                               .list = session_list,
                                               .wrote = session_wrote,
+                                              .cancel = session_cancel_call,
+                                              .is_behind = session_leaves_unsaid,
                                               .told = session_told,
                                               .context = s},
                            now_ms);
@@ -321,7 +363,9 @@ int addin_session_open(AddinSession *s, int fd)
     s->is_lost = false;
     s->is_due = false;
     s->has_listed = false;
+    s->hears_changes = false;
     s->is_stale = false;
+    s->is_announced = false;
     s->touched_ms = now_ms;
     s->why[0] = '\0';
     return 0;
@@ -382,6 +426,16 @@ static void session_settle_pings(AddinSession *s, int64_t now_ms)
     }
 }
 
+/* Tells the hub that what it was told is no longer true, if it understands that; then it asks
+ * again.
+ */
+static void session_settle_list(AddinSession *s)
+{
+    if (s->is_stale && s->hears_changes && !s->is_announced && !s->is_draining) {
+        s->is_announced = pipe_addin_tell_changed(s->pipe);
+    }
+}
+
 static void session_settle_memory(AddinSession *s, int64_t now_ms)
 {
     if (now_ms >= s->trim_ms) {
@@ -401,6 +455,7 @@ void addin_session_settle(AddinSession *s, int64_t now_ms)
         return;
     }
     session_take(s, false); /* the other connection may have made room */
+    session_settle_list(s);
     session_settle_pings(s, now_ms);
     if (pipe_addin_error(s->pipe) != 0) {
         session_end_with(s, pipe_addin_error(s->pipe));

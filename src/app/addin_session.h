@@ -50,6 +50,9 @@ typedef struct AddinSession {
     uint32_t max_bytes;
     int64_t ping_interval_ms;
     int64_t pong_timeout_ms;
+    size_t (*ending)(void *context); /* as AddinDoorConfig.ending, with context */
+    void *context;
+    bool pings_in_calls; /* no call keeps the loop: pings are answered whatever runs */
     const LogSink *log;
 
     AddinSessionState state;
@@ -62,11 +65,13 @@ typedef struct AddinSession {
     struct AddinSession *other; /* during a hand-over: both together run max_running calls */
     bool is_heir;               /* of the two the one that follows the other */
     bool is_taking;
-    bool is_over;    /* OPEN, but it ends with the next finish */
-    bool is_lost;    /* nobody reads any more */
-    bool is_due;     /* a ping or its answer, in the next turn */
-    bool has_listed; /* the hub has asked what is offered */
-    bool is_stale;   /* what it was told is no longer true */
+    bool is_over;       /* OPEN, but it ends with the next finish */
+    bool is_lost;       /* nobody reads any more */
+    bool is_due;        /* a ping or its answer, in the next turn */
+    bool has_listed;    /* the hub has asked what is offered */
+    bool hears_changes; /* it understands tools_changed */
+    bool is_stale;      /* what it was told is no longer true */
+    bool is_announced;  /* and the hub has been told so, and is to ask */
     bool is_draining;
     size_t n_to_run;     /* draining: calls that waited when it began */
     int64_t close_by_ms; /* ENDING */

@@ -228,8 +228,8 @@ static int agent_add_sources(Agent *agent, Diag *reterr_diag)
     const AgentOptions *options = agent->options;
     bool has_hub = options->hub_path != NULL;
     SourcesWith with = {.diagnostics = !has_hub && options->diagnostics,
-                        .toolkit = !has_hub && options->toolkit,
-                        .analysis = options->toolkit,
+                        .may_toolkit = !has_hub,
+                        .analysis = has_hub && config_offers_toolkit(agent->config),
                         .root = agent_root(agent),
                         .yields = true,
                         .servers = !has_hub};
@@ -563,6 +563,7 @@ static int agent_run(AgentRunning *running, Diag *reterr_diag)
         return err_pass(r);
     }
     agent_tell_ready(agent);
+    end_signals_watch(agent->loop, agent->log, agent->settings.grace_ms, 0);
     end_signals_unblock();
     io_loop_hold(agent->loop);
     r = io_loop_run(agent->loop);

@@ -21,9 +21,8 @@ typedef struct AgentOptions {
     const char *hub_path; /* the socket of a hub whose tools are used in place of our own; may be
                              NULL */
     bool diagnostics;     /* as in ServeOptions */
-    bool toolkit;
-    bool trace;         /* show the protocol on stderr */
-    const LogSink *log; /* may be NULL */
+    bool trace;           /* show the protocol on stderr */
+    const LogSink *log;   /* may be NULL */
 } AgentOptions;
 
 /* Serves until the shell has closed its end, SIGTERM, SIGINT or SIGHUP; turns that run may end, for

@@ -43,7 +43,7 @@ static JsonWriter ask_begin_data(Agent *agent)
 static void ask_write_text(JsonWriter *w, const char *key, Span text)
 {
     json_write_key(w, span_from_str(key));
-    json_write_string(w, text);
+    json_write_exact(w, text);
 }
 
 /* ---- conversations ---- */

@@ -106,7 +106,7 @@ static int link_write_params(AgentLink *link, const Call *call)
     json_writer_init(&w, &link->params, JSON_STYLE_COMPACT);
     json_write_object(&w);
     json_write_key(&w, SPAN("name"));
-    json_write_string(&w, call->target);
+    json_write_exact(&w, call->target);
     json_write_key(&w, SPAN("arguments"));
     if (call->arguments.node != NULL) {
         json_write_value(&w, call->arguments);
@@ -340,7 +340,7 @@ static void link_list(AgentLink *link, Span cursor)
     json_write_object(&w);
     if (cursor.n > 0) {
         json_write_key(&w, SPAN("cursor"));
-        json_write_string(&w, cursor);
+        json_write_exact(&w, cursor);
     }
     json_write_end_object(&w);
     r = json_writer_finish(&w);

@@ -45,7 +45,7 @@ static Span run_done_data(AgentRun *run)
     json_writer_init(&w, &agent->data, JSON_STYLE_COMPACT);
     json_write_object(&w);
     json_write_key(&w, SPAN("conversationId"));
-    json_write_string(&w, run->item.conversation);
+    json_write_exact(&w, run->item.conversation);
     json_write_key(&w, SPAN("stopReason"));
     json_write_string(&w, span_from_str(run_stop_reason(run->end)));
     if (run->end == TURN_END_ROUNDS) {

@@ -46,7 +46,8 @@ static Span tools_text(AgentTools *tools, JsonValue description, Span member)
     JsonValue value;
     Span text = SPAN_NULL;
 
-    if (!json_get(description, member, &value) || json_string(value, &tools->arena, &text) != 0) {
+    if (!json_get(description, member, &value) ||
+        json_string_exact(value, &tools->arena, &text) != 0) {
         return SPAN_NULL;
     }
     return text;

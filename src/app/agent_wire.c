@@ -28,6 +28,8 @@ struct AgentWire {
     bool has_failed;
 };
 
+static const IoTurnName wire_turn = {.text = "the shell that the agent serves"};
+
 /* ---- the trace ---- */
 
 /* What is shown of a line, so that a file that was attached does not fill the terminal. */
@@ -290,6 +292,9 @@ static void wire_take_lines(AgentWire *wire)
         } else {
             wire->config.too_long(wire->config.context, beginning);
         }
+        if (io_stream_is_overdue(wire->stream)) {
+            return;
+        }
         if (ndjson_writer_pending(&wire->writer) > LIMIT_OUTPUT_PAUSE_BYTES) {
             wire->is_paused = true;
             io_stream_pause(wire->stream);
@@ -382,7 +387,9 @@ static void wire_on_before_wait(void *context)
     if (wire->is_paused && ndjson_writer_pending(&wire->writer) <= LIMIT_OUTPUT_PAUSE_BYTES) {
         wire->is_paused = false;
         io_stream_resume(wire->stream);
+        io_turn_begin(wire->config.loop, &wire_turn);
         wire_on_input(wire);
+        io_turn_end(wire->config.loop);
         io_stream_flush(wire->stream);
     }
 }
@@ -410,6 +417,7 @@ int agent_wire_new(AgentWire **ret, const AgentWireConfig *config)
         agent_wire_free(wire);
         return err_pass(r);
     }
+    io_stream_set_turn(wire->stream, &wire_turn);
     *ret = wire;
     return 0;
 }

@@ -51,7 +51,7 @@ static void line_error(JsonWriter *w, const CallResult *result)
         return;
     }
     line_string(w, "error", span_from_str(call_error_names[result->error]));
-    if (result->wire_code != 0) {
+    if (call_result_has_code(result)) {
         json_write_key(w, SPAN("code"));
         json_write_int(w, result->wire_code);
     }

@@ -50,6 +50,8 @@ struct CallsockLink {
     int64_t close_by_ms; /* CLOSING: a bridge that does not read is not waited for */
 };
 
+static const IoTurnName link_turn = {.text = "a bridge on the call socket"};
+
 /* ---- the session's view: where its messages go ---- */
 
 static int link_sink_begin(void *context, Bytes **ret)
@@ -95,6 +97,19 @@ static void link_mark_due(CallsockLink *link)
         link->next_due = link->owner->due;
         link->owner->due = link;
     }
+}
+
+static void link_sink_flush(void *context)
+{
+    link_mark_due(context);
+}
+
+/* An answer must always find room (callsock_links_add), and so reports of progress end early. */
+static bool link_sink_is_behind(void *context)
+{
+    const CallsockLink *link = context;
+
+    return len32_writer_pending(&link->writer) > LIMIT_OUTPUT_PAUSE_BYTES / 2;
 }
 
 static void link_cancel(CallsockLink *link)
@@ -204,7 +219,22 @@ static void link_handle_message(CallsockLink *link, Span message)
 static bool link_may_take(const CallsockLink *link)
 {
     return link->state == LINK_OPEN && !callsock_parent_is_busy(link->session) &&
-           len32_writer_pending(&link->writer) <= LIMIT_OUTPUT_PAUSE_BYTES;
+           len32_writer_pending(&link->writer) <= LIMIT_OUTPUT_PAUSE_BYTES &&
+           !io_stream_is_overdue(link->stream);
+}
+
+static void link_refuse_size(CallsockLink *link, uint32_t declared)
+{
+    uint32_t other = callsock_parent_other_order(link->session, declared);
+
+    if (other > 0) {
+        logsink_write(link->owner->log, LOGSINK_LEVEL_WARN, "callsock",
+                      "in the other byte order the length is %u: on the call socket lengths are "
+                      "big-endian (on the pipe they are little-endian)",
+                      (unsigned)other);
+    }
+    (void)callsock_parent_refuse_size(link->session, declared);
+    link_begin_close(link);
 }
 
 /* Takes what is there until a call stays or there is no more. */
@@ -229,8 +259,7 @@ static void link_handle(CallsockLink *link)
                 link_say_ahead(link);
             }
         } else if (r == LEN32_E_TOO_LARGE) {
-            (void)callsock_parent_refuse_size(link->session, len32_reader_declared(&link->reader));
-            link_begin_close(link);
+            link_refuse_size(link, len32_reader_declared(&link->reader));
         } else {
             if (link->input_ended) {
                 link_handle_end(link);
@@ -394,7 +423,12 @@ static int link_open(CallsockLink *link, int fd)
     if (r != 0) {
         return err_pass(r);
     }
-    return err_pass(io_stream_new(&link->stream, links->loop, fd, fd, &link_stream_ops, link));
+    r = io_stream_new(&link->stream, links->loop, fd, fd, &link_stream_ops, link);
+    if (r != 0) {
+        return err_pass(r);
+    }
+    io_stream_set_turn(link->stream, &link_turn);
+    return 0;
 }
 
 int callsock_links_add(CallsockLinks *links, int fd)
@@ -412,6 +446,8 @@ int callsock_links_add(CallsockLinks *links, int fd)
                                 .commit = link_sink_commit,
                                 .commit_lent = link_sink_commit_lent,
                                 .abort = link_sink_abort,
+                                .flush = link_sink_flush,
+                                .is_behind = link_sink_is_behind,
                                 .context = link};
     router_quota_init(&link->quota, &links->limits, link->last_input_ms);
     asker_init_peer(&link->asker, "callsock", fd);
@@ -487,7 +523,9 @@ void callsock_links_settle(CallsockLinks *links)
             links->wants_tick = true;
             link_free(link);
         } else {
+            io_turn_begin(links->loop, &link_turn);
             link_settle(link);
+            io_turn_end(links->loop);
         }
     }
 }

@@ -1,22 +1,17 @@
 /* What each request asks of the queue, and what it answers with what came of it. */
 #include "app/command_ask.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "json/writer.h"
 
-/* What is asked about this server itself, and answered without a job. */
-#define COMMAND_LIST_METHOD "list_commands"
-
 static void ask_told(JobsAsk *queue);
 
-static void ask_send(CommandAsk *ask, QueueVerb verb)
+void command_ask_send(CommandAsk *ask, QueueVerb verb, const QueueOrder *order)
 {
-    ask->queue.op.verb = verb;
+    queue_op_set(&ask->queue.op, verb, order);
+    arena_reset(&ask->queue.op.arena, COMMAND_SPARE_BYTES);
     ask->queue.told = ask_told;
     ask->is_asking = true;
     ask->is_waiting = false;
@@ -40,16 +35,16 @@ static int ask_keep(CommandAsk *ask, Span from, Span *ret)
 static void ask_give_back(CommandAsk *ask)
 {
     QueueOp *op = &ask->queue.op;
+    QueueOrder order = {
+        .id = span_from_str(op->jobs[0].id),
+        .finish = {.state = JOB_ENQUEUED,
+                   .code = span_from_str(envelope_code_name(ENVELOPE_UNAVAILABLE)),
+                   .message = SPAN("the application went before it was given the job")},
+    };
 
-    command_ask_name(ask, span_from_str(op->jobs[0].id));
-    op->id = span_from_str(ask->id);
+    command_ask_name(ask, order.id);
     op->fence = op->jobs[0].fence;
-    op->finish = (QueueFinish){.state = JOB_ENQUEUED,
-                               .code = span_from_str(envelope_code_name(ENVELOPE_UNAVAILABLE)),
-                               .message = SPAN("the application went before it was given the job")};
-    op->claim = (QueueClaim){.max = 0};
-    arena_reset(&op->arena, 0);
-    ask_send(ask, QUEUE_COMPLETE);
+    command_ask_send(ask, QUEUE_COMPLETE, &order);
 }
 
 static void ask_tell(CommandAsk *ask, QueueOp *op)
@@ -58,6 +53,8 @@ static void ask_tell(CommandAsk *ask, QueueOp *op)
 
     if (op->verb == QUEUE_COUNT) {
         command_tell_health(ask, &op->counts);
+    } else if (op->verb == QUEUE_LIST && ask->request.verb != COMMAND_JOBS) {
+        command_enqueue_looked(ask);
     } else if (op->verb == QUEUE_LIST) {
         command_tell_jobs(ask, op);
     } else if (op->verb == QUEUE_CLAIM) {
@@ -84,6 +81,26 @@ static void ask_tell(CommandAsk *ask, QueueOp *op)
     }
 }
 
+/* What an application has done shows that it is there, and what it takes. */
+static void ask_note_application(CommandAsk *ask, const QueueOp *op)
+{
+    CommandThere *there = &ask->door->there;
+    const CommandRequest *request = &ask->request;
+    int64_t now_ms = io_loop_now_ms(ask->door->loop);
+
+    if (op->r != 0 || op->n_jobs == 0) {
+        return;
+    }
+    if (request->verb == COMMAND_PENDING && op->verb == QUEUE_CLAIM) {
+        command_there_lease(there, op->jobs[0].id, request->methods, request->n_methods,
+                            now_ms + queue_op_order(op)->claim.lease_ms, now_ms);
+    } else if (request->verb == COMMAND_HEARTBEAT) {
+        command_there_beat(there, op->jobs[0].id, now_ms + op->lease_ms, now_ms);
+    } else if (request->verb == COMMAND_POST_RESULT) {
+        command_there_beat(there, op->jobs[0].id, 0, now_ms);
+    }
+}
+
 static void ask_told(JobsAsk *queue)
 {
     CommandAsk *ask = (CommandAsk *)((char *)queue - offsetof(CommandAsk, queue));
@@ -105,6 +122,7 @@ static void ask_told(JobsAsk *queue)
         ask_give_back(ask);
         return;
     }
+    ask_note_application(ask, op);
     if (ask->x == NULL) {
         (void)command_ask_free(ask);
     } else if (op->r != 0) {
@@ -119,17 +137,30 @@ static void ask_told(JobsAsk *queue)
 
 /* ---- waiting ---- */
 
+static void ask_claim(CommandAsk *ask)
+{
+    const CommandRequest *request = &ask->request;
+
+    command_ask_send(ask, QUEUE_CLAIM,
+                     &(QueueOrder){.claim = {
+                                       .pool = SPAN(JOBS_POOL_PULL),
+                                       .worker = request->worker,
+                                       .max = 1,
+                                       .lease_ms = request->lease_ms > 0 ? request->lease_ms
+                                                                         : LIMIT_COMMAND_LEASE_MS,
+                                       .methods = request->methods,
+                                       .n_methods = request->n_methods,
+                                   }});
+}
+
 void command_ask_again(CommandAsk *ask)
 {
-    QueueOp *op = &ask->queue.op;
-
-    arena_reset(&op->arena, 0);
     if (ask->request.verb == COMMAND_PENDING) {
-        ask_send(ask, QUEUE_CLAIM);
+        ask_claim(ask);
         return;
     }
-    op->id = span_from_str(ask->id);
-    ask_send(ask, QUEUE_GET);
+    command_ask_send(ask, QUEUE_GET,
+                     &(QueueOrder){.id = span_from_str(ask->id), .owner = ask->owner});
 }
 
 /* Asks once more, and answers whatever that is. */
@@ -144,112 +175,6 @@ void command_ask_late(CommandAsk *ask)
 }
 
 /* ---- what is asked ---- */
-
-/* May the tool run twice? */
-static bool ask_is_idempotent(const CommandAsk *ask, Span method)
-{
-    JsonValue description = JSON_VALUE_NULL;
-    JsonValue annotations;
-    JsonValue hint;
-
-    for (size_t i = 0; i < router_count(ask->door->router, ROUTER_TOOL); i++) {
-        if (span_equals(router_tool_name_at(ask->door->router, i), method)) {
-            description = router_tool_at(ask->door->router, i);
-            break;
-        }
-    }
-    return description.node != NULL && json_get(description, SPAN("annotations"), &annotations) &&
-           ((json_get(annotations, SPAN("idempotentHint"), &hint) &&
-             json_kind(hint) == JSON_TRUE) ||
-            (json_get(annotations, SPAN("readOnlyHint"), &hint) && json_kind(hint) == JSON_TRUE));
-}
-
-static void ask_refuse_unknown(CommandAsk *ask)
-{
-    Router *router = ask->door->router;
-    size_t n = router_count(router, ROUTER_TOOL);
-    Span *names = arena_alloc(&ask->arena, (n + 1) * sizeof(*names));
-    char message[256];
-
-    bytes_clear(&ask->record);
-    for (size_t i = 0; names != NULL && i < n; i++) {
-        names[i] = router_tool_name_at(router, i);
-    }
-    if (names == NULL || envelope_write_nearest(ask->request.method, names, n, &ask->record) != 0) {
-        bytes_clear(&ask->record);
-    }
-    (void)snprintf(message, sizeof(message), "there is no command '%.*s'",
-                   (int)(ask->request.method.n < 128 ? ask->request.method.n : 128),
-                   ask->request.method.p);
-    command_ask_refuse(ask, ask->request.verb == COMMAND_RPC ? 200 : 404,
-                       envelope_code_name(ENVELOPE_UNKNOWN_COMMAND), span_from_str(message), NULL);
-}
-
-/* The commands that there are, as the envelope's own members. */
-static void ask_list_commands(CommandAsk *ask)
-{
-    CallResult result = {.kind = CALL_RESULT_TOOL};
-    CommandJob shown = {.method = ask->request.method,
-                        .rpc_id = ask->request.rpc_id,
-                        .is_over = true,
-                        .result = &result};
-    JsonWriter w;
-    int r;
-
-    json_writer_init(&w, &ask->record, JSON_STYLE_COMPACT);
-    json_write_object(&w);
-    json_write_key(&w, SPAN("commands"));
-    json_write_array(&w);
-    for (size_t i = 0; i < router_count(ask->door->router, ROUTER_TOOL); i++) {
-        json_write_string(&w, router_tool_name_at(ask->door->router, i));
-    }
-    json_write_end_array(&w);
-    json_write_end_object(&w);
-    r = json_writer_finish(&w);
-    result.structured = bytes_span(&ask->record);
-    if (r == 0) {
-        r = ask->request.verb == COMMAND_RPC ? command_write_reply(&shown, &ask->door->out)
-                                             : command_write_payload(&shown, &ask->door->out);
-    }
-    command_ask_end(ask, r, 200, NULL);
-}
-
-static void ask_enqueue(CommandAsk *ask)
-{
-    const CommandRequest *request = &ask->request;
-    bool is_tool = router_has_tool(ask->door->router, request->method);
-    Span params;
-
-    if (!is_tool && span_equals(request->method, SPAN(COMMAND_LIST_METHOD))) {
-        ask_list_commands(ask);
-        return;
-    }
-    if (!is_tool && !ask->door->config.takes_all &&
-        !command_there_has(&ask->door->there, request->method, io_loop_now_ms(ask->door->loop))) {
-        ask_refuse_unknown(ask);
-        return;
-    }
-    if (router_command_params(ask->door->router, request->method, request->params, request->beside,
-                              &ask->arena, &params) != 0) {
-        command_ask_refuse_queue(ask, -ENOMEM);
-        return;
-    }
-    ask->queue.op.spec = (QueueSpec){
-        .method = request->method,
-        .params = params,
-        .pool = is_tool ? SPAN_NULL : SPAN(JOBS_POOL_PULL),
-        .owner = ask->owner,
-        .source = SPAN("http"),
-        .rpc_id = request->rpc_id,
-        .idempotency_key = request->idempotency_key,
-        .priority = (int)request->priority,
-        .delay_ms = request->delay_ms,
-        .timeout_ms = request->timeout_ms,
-        .max_attempts = (unsigned)request->max_attempts,
-        .is_idempotent = is_tool ? ask_is_idempotent(ask, request->method) : request->is_idempotent,
-    };
-    ask_send(ask, QUEUE_ENQUEUE);
-}
 
 /* What concerns everybody's jobs is for who runs the hub: a user of this machine where no
  * credentials are needed, or who has the hub's own token. Refuses others. */
@@ -277,35 +202,24 @@ static void ask_pending(CommandAsk *ask)
     command_ask_watch(ask);
     command_there_note(&door->there, request->methods, request->n_methods,
                        io_loop_now_ms(door->loop));
-    ask->queue.op.claim = (QueueClaim){
-        .pool = SPAN(JOBS_POOL_PULL),
-        .worker = request->worker,
-        .max = 1,
-        .lease_ms = request->lease_ms > 0 ? request->lease_ms : LIMIT_COMMAND_LEASE_MS,
-        .methods = request->methods,
-        .n_methods = request->n_methods,
-    };
-    ask_send(ask, QUEUE_CLAIM);
+    ask_claim(ask);
 }
 
 static void ask_complete(CommandAsk *ask)
 {
-    QueueOp *op = &ask->queue.op;
-    QueueFinish *finish = &op->finish;
+    QueueOrder order = {.id = ask->request.job,
+                        .finish = {.state = JOB_SUCCEEDED, .may_be_late = true}};
 
     bytes_clear(&ask->record);
-    *finish = (QueueFinish){.state = JOB_SUCCEEDED};
     if (command_record_posted(ask->request.result, ask->request.is_error, &ask->arena, &ask->record,
-                              &finish->code, &finish->message) != 0) {
+                              &order.finish.code, &order.finish.message) != 0) {
         command_ask_refuse_queue(ask, QUEUE_E_TOO_LARGE);
         return;
     }
-    finish->result = bytes_span(&ask->record);
+    order.finish.result = bytes_span(&ask->record);
     command_ask_name(ask, ask->request.job);
-    op->id = ask->request.job;
-    op->fence = ask->request.fence;
-    op->claim = (QueueClaim){.max = 0};
-    ask_send(ask, QUEUE_COMPLETE);
+    ask->queue.op.fence = ask->request.fence;
+    command_ask_send(ask, QUEUE_COMPLETE, &order);
 }
 
 static void ask_openrpc(CommandAsk *ask)
@@ -342,6 +256,7 @@ static void ask_capabilities(CommandAsk *ask)
         "DELETE /jobs",
         "GET /pending_request",
         "POST /post_result",
+        "GET /heartbeat",
         "POST /heartbeat",
         "GET /health",
         "GET /docs/openrpc.json",
@@ -369,11 +284,26 @@ static void ask_about_job(CommandAsk *ask, QueueVerb verb)
     QueueOp *op = &ask->queue.op;
 
     command_ask_name(ask, request->job);
-    op->id = request->job;
-    op->owner = ask->owner;
     op->fence = request->fence;
+    op->has_no_fence = !request->has_fence;
     op->lease_ms = request->lease_ms; /* 0: a heartbeat renews the lease as long as it was */
-    ask_send(ask, verb);
+    command_ask_send(ask, verb, &(QueueOrder){.id = request->job, .owner = ask->owner});
+}
+
+static void ask_list(CommandAsk *ask)
+{
+    const CommandRequest *request = &ask->request;
+    QueueOrder order = {.list = {.owner = ask->owner,
+                                 .has_state = request->has_state,
+                                 .limit = request->limit,
+                                 .before = request->before}};
+
+    if (request->has_state && !job_state_parse(request->state, &order.list.state)) {
+        command_ask_refuse(ask, 400, envelope_code_name(ENVELOPE_INVALID_PARAMS),
+                           SPAN("state: there is no such state"), NULL);
+        return;
+    }
+    command_ask_send(ask, QUEUE_LIST, &order);
 }
 
 /* Which states are to be forgotten: names with commas between them; none: all that are over. */
@@ -401,7 +331,7 @@ static void ask_purge(CommandAsk *ask)
         purge->states[one] = true;
         start = i + 1;
     }
-    ask_send(ask, QUEUE_PURGE);
+    command_ask_send(ask, QUEUE_PURGE, NULL);
 }
 
 /* Is it about what may yet be added? */
@@ -425,7 +355,7 @@ static void ask_dispatch(CommandAsk *ask)
     switch (request->verb) {
     case COMMAND_ENQUEUE:
     case COMMAND_RPC:
-        ask_enqueue(ask);
+        command_enqueue(ask);
         return;
     case COMMAND_JOB:
     case COMMAND_RESULT:
@@ -444,16 +374,7 @@ static void ask_dispatch(CommandAsk *ask)
         ask_complete(ask);
         return;
     case COMMAND_JOBS:
-        ask->queue.op.list = (QueueList){.owner = ask->owner,
-                                         .has_state = request->has_state,
-                                         .limit = request->limit,
-                                         .before = request->before};
-        if (request->has_state && !job_state_parse(request->state, &ask->queue.op.list.state)) {
-            command_ask_refuse(ask, 400, envelope_code_name(ENVELOPE_INVALID_PARAMS),
-                               SPAN("state: there is no such state"), NULL);
-            return;
-        }
-        ask_send(ask, QUEUE_LIST);
+        ask_list(ask);
         return;
     case COMMAND_PURGE:
         ask_purge(ask);
@@ -462,7 +383,7 @@ static void ask_dispatch(CommandAsk *ask)
         ask_pending(ask);
         return;
     case COMMAND_HEALTH:
-        ask_send(ask, QUEUE_COUNT);
+        command_ask_send(ask, QUEUE_COUNT, NULL);
         return;
     case COMMAND_OPENRPC:
         ask_openrpc(ask);

@@ -15,10 +15,8 @@
 
 /* ---- requests in work ---- */
 
-/* Requests whose memory is kept, and how much of it each: some 10 KiB, where allocating it anew
- * would be a tenth of what a request costs. */
-#define COMMAND_SPARE       512
-#define COMMAND_SPARE_BYTES ((size_t)4096)
+/* Requests whose memory is kept. */
+#define COMMAND_SPARE 512
 
 static void ask_destroy(CommandAsk *ask)
 {
@@ -93,7 +91,7 @@ CommandAsk *command_ask_free(CommandAsk *ask)
         return NULL;
     }
     arena_reset(&ask->arena, COMMAND_SPARE_BYTES);
-    arena_reset(&ask->queue.op.arena, COMMAND_SPARE_BYTES);
+    queue_op_clear(&ask->queue.op, COMMAND_SPARE_BYTES);
     bytes_clear_keep(&ask->record, COMMAND_SPARE_BYTES);
     ask->next = door->spare;
     door->spare = ask;
@@ -106,7 +104,7 @@ static CommandAsk *ask_take(CommandDoor *door)
 {
     CommandAsk *ask = door->spare;
     Arena arena;
-    Arena op_arena;
+    QueueOp op;
     Bytes record;
 
     if (ask == NULL) {
@@ -121,11 +119,10 @@ static CommandAsk *ask_take(CommandDoor *door)
     door->spare = ask->next;
     door->n_spare--;
     arena = ask->arena;
-    op_arena = ask->queue.op.arena;
+    op = ask->queue.op;
     record = ask->record;
-    *ask = (CommandAsk){.queue.op.verb = QUEUE_N_VERBS};
+    *ask = (CommandAsk){.queue.op = op};
     ask->arena = arena;
-    ask->queue.op.arena = op_arena;
     ask->record = record;
     return ask;
 }
@@ -195,7 +192,8 @@ void command_ask_refuse_queue(CommandAsk *ask, int r)
     CommandFault fault = command_fault(r);
 
     bytes_clear(&ask->record);
-    command_ask_refuse(ask, fault.status, fault.code, span_from_str(fault.message), NULL);
+    command_ask_refuse(ask, fault.status, fault.code,
+                       command_fault_text(r, jobs_file(ask->door->config.jobs), &ask->arena), NULL);
 }
 
 /* ---- waiting ---- */
@@ -343,7 +341,7 @@ static void side_shutdown(void *context, const HttpDoor *closing, int64_t end_ms
 
 /* ---- life ---- */
 
-static bool ask_fetches(const CommandAsk *ask, Span method)
+bool command_ask_fetches(const CommandAsk *ask, Span method)
 {
     const CommandRequest *request = &ask->request;
     bool fits = request->methods == NULL;
@@ -381,7 +379,7 @@ void command_ask_pass_on(CommandAsk *ask)
 static void door_hand_out(CommandDoor *door, const QueueJob *job)
 {
     for (CommandAsk *ask = door->watchers[0]; ask != NULL; ask = ask->next_watcher) {
-        if (!ask_fetches(ask, job->method)) {
+        if (!command_ask_fetches(ask, job->method)) {
             continue;
         }
         if (ask->is_waiting) {
@@ -451,7 +449,10 @@ int command_door_new(CommandDoor **ret, const CommandDoorConfig *config)
                  .context = door},
         .due_ms = INT64_MAX,
     };
-    command_there_init(&door->there);
+    if (door->config.known_ms == 0) {
+        door->config.known_ms = LIMIT_COMMAND_KNOWN_MS;
+    }
+    command_there_init(&door->there, door->config.known_ms);
     bytes_init(&door->out, COMMAND_ANSWER_BYTES);
     r = io_timer_new(&door->timer, door->loop, true, door_on_timer, door);
     if (r != 0) {

@@ -17,6 +17,12 @@ typedef struct CommandDoorConfig {
     Jobs *jobs;
     bool takes_all; /* what is no tool here is for applications that fetch, also while none is there
                      */
+    int64_t known_ms; /* what is no tool is accepted for an application that was there within so
+                         long; 0: LIMIT_COMMAND_KNOWN_MS */
+    /* Whether tools may be about to come, since whoever has them was there within so long, and is
+     * not now; NULL: they are not. */
+    bool (*expects_tools)(void *context, int64_t within_ms);
+    void *context;
     const McpIdentity *identity; /* name and version, for what is asked about this server */
     const LogSink *log;          /* may be NULL */
 } CommandDoorConfig;

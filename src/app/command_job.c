@@ -1,6 +1,8 @@
 #include "app/command_job.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/compiler.h"
 #include "base/diag.h"
@@ -68,8 +70,11 @@ CommandFault command_fault(int r)
         {QUEUE_E_SUCCEEDED,
          {409, "ALREADY_OVER", "the job has succeeded; only those that failed can be retried"}},
         {QUEUE_E_TOO_LARGE, {413, "TOO_LARGE", "params or result are larger than the queue takes"}},
-        {QUEUE_E_FULL, {503, "QUEUE_FULL", "as many jobs wait as may, or the disk is full"}},
-        {-ENOSPC, {507, "DISK_FULL", "the disk is full: nothing was recorded"}},
+        {QUEUE_E_FULL, {503, "QUEUE_FULL", "as many jobs wait as may (max_waiting)"}},
+        {QUEUE_E_DISK_FULL,
+         {507, "DISK_FULL", "the disk of the queue is full: nothing was recorded"}},
+        {QUEUE_E_DAMAGED,
+         {500, "QUEUE_DAMAGED", "the queue's file is damaged, and what was asked was not done"}},
         {QUEUE_E_CLOSED, {503, "SHUTTING_DOWN", "the hub is shutting down"}},
     };
 
@@ -79,4 +84,17 @@ CommandFault command_fault(int r)
         }
     }
     return (CommandFault){500, "INTERNAL", "the queue cannot be used now"};
+}
+
+Span command_fault_text(int r, const char *file, Arena *arena)
+{
+    const char *plain = command_fault(r).message;
+    size_t size = strlen(plain) + 2 * strlen(file) + sizeof(QUEUE_REMEDY) + 16;
+    char *text = r == QUEUE_E_DAMAGED ? arena_alloc(arena, size) : NULL;
+
+    if (text == NULL) {
+        return span_from_str(plain);
+    }
+    (void)snprintf(text, size, "%s (%s): " QUEUE_REMEDY, plain, file, file);
+    return span_from_str(text);
 }

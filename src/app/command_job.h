@@ -17,3 +17,6 @@ typedef struct CommandFault {
 } CommandFault;
 
 CommandFault command_fault(int r);
+
+/* Its message; of a damaged file with its path and what to do. In the arena, or static. */
+Span command_fault_text(int r, const char *file, Arena *arena);

@@ -103,8 +103,12 @@ void command_tell_result(CommandAsk *ask, const QueueJob *job)
         return;
     }
     shown = ask_job(ask, job);
-    command_ask_end(ask, command_write_payload(&shown, &ask->door->out),
-                    command_is_gone(&shown) ? 410 : 200, NULL);
+    if (command_is_gone(&shown) || job->is_damaged) {
+        command_ask_end(ask, command_write_payload(&shown, &ask->door->out),
+                        job->is_damaged ? 500 : 410, NULL);
+    } else {
+        command_ask_end(ask, command_write_reply(&shown, &ask->door->out), 200, NULL);
+    }
 }
 
 /* On disk; the answer at once, or the whole reply when there is one in time. */
@@ -137,7 +141,8 @@ void command_tell_enqueued(CommandAsk *ask, const QueueJob *job, bool is_known)
 void command_tell_jobs(CommandAsk *ask, const QueueOp *op)
 {
     CommandJob *jobs = arena_alloc(&ask->arena, (op->n_jobs + 1) * sizeof(*jobs));
-    size_t limit = op->list.limit > 0 ? op->list.limit : LIMIT_QUEUE_LIST;
+    size_t asked = queue_op_order(op)->list.limit;
+    size_t limit = asked > 0 ? asked : LIMIT_QUEUE_LIST;
 
     if (jobs == NULL) {
         command_ask_end(ask, -ENOMEM, 500, NULL);
@@ -158,11 +163,13 @@ void command_tell_pending(CommandAsk *ask, const QueueOp *op)
     CommandJob shown;
 
     if (op->n_jobs > 0) {
+        Http1Field field = {SPAN("X-Job-Id"), span_from_str(op->jobs[0].id)};
+
         shown = ask_job(ask, &op->jobs[0]);
-        command_ask_end(
-            ask,
-            command_write_pending(&shown, op->jobs[0].fence, op->claim.lease_ms, &ask->door->out),
-            200, NULL);
+        command_ask_end(ask,
+                        command_write_pending(&shown, op->jobs[0].fence,
+                                              queue_op_order(op)->claim.lease_ms, &ask->door->out),
+                        200, &field);
     } else if (ask_has_time(ask, NULL)) {
         command_ask_wait(ask);
     } else {

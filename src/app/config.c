@@ -7,6 +7,7 @@
 
 #include "app/config_internal.h"
 #include "app/config_user.h"
+#include "app/jsonc.h"
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/error.h"
@@ -21,8 +22,8 @@
 #define CONFIG_PATH_MAX  4096
 
 static const char *const config_keys[] = {
-    "tools", "call_socket", "pipe",   "templates", "write_root", "state",     "http",
-    "audit", "queue",       "limits", "agent",     "lazy_tools", "mcpServers"};
+    "tools", "call_socket", "pipe",  "templates",  "write_root", "state",   "http",   "audit",
+    "queue", "limits",      "agent", "lazy_tools", "mcpServers", "toolkit", "$schema"};
 static const char *const config_call_socket_keys[] = {"connect", "schema"};
 
 /* ---- errors ---- */
@@ -122,6 +123,25 @@ int config_read_bool(const ConfigReader *reader, JsonValue value, bool *ret)
                : diag_set(reader->diag, CONFIG_E_INVALID, "expected true or false");
 }
 
+static int config_read_toolkit(const ConfigReader *reader, JsonValue value)
+{
+    bool flag = false;
+    int r = config_read_bool(reader, value, &flag);
+
+    reader->config->toolkit = flag ? CONFIG_TOOLKIT_OFFERED : CONFIG_TOOLKIT_LEFT_OUT;
+    return config_place(reader, value, "toolkit", r);
+}
+
+bool config_offers_toolkit(const Config *config)
+{
+    bool has_others = config->tools != NULL || config->call_socket != NULL ||
+                      config->pipe.name != NULL || config->n_servers > 0;
+
+    return config->toolkit == CONFIG_TOOLKIT_UNSAID
+               ? !has_others || config->templates != NULL || config->write_root != NULL
+               : config->toolkit == CONFIG_TOOLKIT_OFFERED;
+}
+
 /* ---- a parent ---- */
 
 static int config_read_call_socket_member(const ConfigReader *reader, const JsonIter *it)
@@ -168,6 +188,16 @@ static int config_read_call_socket(const ConfigReader *reader, JsonValue value)
 
 /* ---- the file ---- */
 
+/* What editors complete by. It says nothing to us. */
+static int config_read_schema(const ConfigReader *reader, JsonValue value)
+{
+    if (json_kind(value) == JSON_STRING) {
+        return 0;
+    }
+    return config_place(reader, value, "$schema",
+                        diag_set(reader->diag, CONFIG_E_INVALID, "expected a string"));
+}
+
 static int config_read_root(const ConfigReader *reader, JsonValue root)
 {
     if (json_kind(root) != JSON_OBJECT) {
@@ -188,6 +218,8 @@ static int config_read_root(const ConfigReader *reader, JsonValue root)
         } else if (json_string_equals(it.key, SPAN("templates"))) {
             r = config_read_list(reader, it.value, "templates", "a folder or an array of folders",
                                  config_read_path, &reader->config->templates);
+        } else if (json_string_equals(it.key, SPAN("toolkit"))) {
+            r = config_read_toolkit(reader, it.value);
         } else if (json_string_equals(it.key, SPAN("http"))) {
             r = config_read_http(reader, it.value);
         } else if (json_string_equals(it.key, SPAN("audit"))) {
@@ -206,6 +238,8 @@ static int config_read_root(const ConfigReader *reader, JsonValue root)
         } else if (json_string_equals(it.key, SPAN("state"))) {
             r = config_place(reader, it.value, "state",
                              config_read_path(reader, it.value, &reader->config->state));
+        } else if (json_string_equals(it.key, SPAN("$schema"))) {
+            r = config_read_schema(reader, it.value);
         } else {
             Span name;
 
@@ -222,14 +256,19 @@ static int config_read_root(const ConfigReader *reader, JsonValue root)
     return 0;
 }
 
-static int config_parse_into(Config *config, Span text, const char *path, Arena *arena, Diag *diag)
+/* plain is empty: it gets the text without comments, in which every byte has its place. */
+static int config_parse_into(Config *config, Span text, const char *path, Arena *arena,
+                             Bytes *plain, Diag *diag)
 {
-    ConfigReader reader = {
-        .config = config, .text = text, .path = path, .arena = arena, .diag = diag};
+    ConfigReader reader = {.config = config, .path = path, .arena = arena, .diag = diag};
     JsonDoc doc;
     size_t n_path = strlen(path) + 1;
-    int r = json_parse(&doc, arena, text.p, text.n, NULL, diag);
+    int r = jsonc_to_json(plain, text, diag);
 
+    if (r == 0) {
+        reader.text = bytes_span(plain);
+        r = json_parse(&doc, arena, reader.text.p, reader.text.n, NULL, diag);
+    }
     if (r > 0) {
         if (diag != NULL) {
             diag_prefix(diag, "%s:%u:%u: ", path, diag->line, diag->column);
@@ -250,11 +289,14 @@ static int config_parse_into(Config *config, Span text, const char *path, Arena 
 int config_parse(Config *ret, Span text, const char *path, Diag *reterr_diag)
 {
     Arena arena;
+    Bytes plain;
     int r;
 
     *ret = CONFIG_NULL;
     arena_init(&arena, CONFIG_MAX_INDEX);
-    r = config_parse_into(ret, text, path, &arena, reterr_diag);
+    bytes_init(&plain, CONFIG_MAX_BYTES);
+    r = config_parse_into(ret, text, path, &arena, &plain, reterr_diag);
+    bytes_deinit(&plain);
     arena_deinit(&arena);
     if (r != 0) {
         config_deinit(ret);

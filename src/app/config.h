@@ -6,6 +6,7 @@
  *                 "ping_interval_ms": 30000, "pong_timeout_ms": 10000 },
  *       "templates": [ "templates", "/srv/templates" ],
  *       "write_root": "projects",
+ *       "toolkit": true,
  *       "state": "${XDG_STATE_HOME}/toolwire",
  *       "http": { "address": "127.0.0.1:7410", "path": "/mcp", "token_file": "token",
  *                 "allowed_hosts": [ "hub.example" ], "allowed_origins": [ "https://a.example" ],
@@ -14,15 +15,13 @@
  *                         } },
  *       "audit": { "file": "calls.jsonl", "max_bytes": "10MiB", "keep": 5, "arguments": false },
  *       "queue": { "store": "sqlite", "file": "jobs.db", "pull": true, "keep_ms": "1d",
- *                  "keep_bytes": "256MiB", "max_running": 16, "max_waiting": 1048576 },
- *       "agent": { "model": "openai:qwen3", "base_url": "http://127.0.0.1:11434/v1", "root": ".",
- *                  "tools": { "write_file": "ask", "*": "allow" }, "commands": [ "ls", "cat" ],
- *                  "system": "prompt.md", "history": "off", "attachments": [ "inbox" ],
- *                  "max_tokens": 4096, "budget_tokens": 64000 },
- *       "lazy_tools": { "always": [ "read_file", "git_*" ] },
- *       "mcpServers": { "files": { "command": "npx", "args": [ "-y", "some-server", "/srv" ] } },
- *       "limits": { "rate_burst": 1000, "rate_per_s": 100, "max_in_flight": 128,
- *                   "call_timeout_ms": 30000 } }
+ *                  "known_ms": "10m", "keep_bytes": "256MiB", "max_running": 16, "max_waiting":
+ * 1048576 }, "agent": { "model": "openai:qwen3", "base_url": "http://127.0.0.1:11434/v1", "root":
+ * ".", "tools": { "write_file": "ask", "*": "allow" }, "commands": [ "ls", "cat" ], "system":
+ * "prompt.md", "history": "off", "attachments": [ "inbox" ], "max_tokens": 4096, "budget_tokens":
+ * 64000 }, "lazy_tools": { "always": [ "read_file", "git_*" ] }, "mcpServers": { "files": {
+ * "command": "npx", "args": [ "-y", "some-server", "/srv" ] } }, "limits": { "rate_burst": 1000,
+ * "rate_per_s": 100, "max_in_flight": 128, "call_timeout_ms": 30000 } }
  *
  * "pipe": "NAME" is short for { "name": "NAME" }, "templates": "DIR" for [ "DIR" ], "http":
  * "ADDRESS" for { "address": "ADDRESS" }, "audit": "FILE" for { "file": "FILE" }, "queue":
@@ -100,9 +99,10 @@ typedef struct ConfigAudit {
 
 /* The durable queue. Numbers: 0: the default. */
 typedef struct ConfigQueue {
-    char *file;      /* of the store; NULL: in the state folder; or CONFIG_QUEUE_OFF */
-    bool takes_all;  /* "pull": what is no tool here waits for applications that fetch */
-    int64_t keep_ms; /* results */
+    char *file;       /* of the store; NULL: in the state folder; or CONFIG_QUEUE_OFF */
+    bool takes_all;   /* "pull": what is no tool here waits for applications that fetch */
+    int64_t keep_ms;  /* results */
+    int64_t known_ms; /* how long an application is waited for that was there */
     size_t keep_bytes;
     size_t max_waiting;
     uint32_t max_running;
@@ -132,12 +132,20 @@ typedef struct ConfigAgent {
     int64_t approval_ms;    /* for a person to think */
 } ConfigAgent;
 
+/* Whether templates and analyses are offered (config_offers_toolkit). */
+typedef enum ConfigToolkit {
+    CONFIG_TOOLKIT_UNSAID, /* by what else there is */
+    CONFIG_TOOLKIT_OFFERED,
+    CONFIG_TOOLKIT_LEFT_OUT,
+} ConfigToolkit;
+
 typedef struct Config {
     char *path;               /* of the file that was read; NULL: embedded defaults */
     char *tools;              /* path of a tools file, or NULL */
     char *call_socket;        /* a parent's socket, or NULL */
     char *call_socket_schema; /* and its schema file; both or neither */
     ConfigPipe pipe;
+    ConfigToolkit toolkit;
     char **templates; /* folders of templates, NULL-terminated; NULL: none */
     char *write_root; /* where files may be written by tools, or NULL: nowhere */
     char *state;      /* folder for what is kept between runs; NULL: the user's (io/keep.h) */
@@ -150,6 +158,7 @@ typedef struct Config {
     RouterLimits limits;
     size_t max_request_bytes; /* 0: the default, as in all below */
     size_t max_response_bytes;
+    size_t max_line_bytes; /* to an MCP client, with the newline */
     int64_t drain_ms;
     size_t page_size;
     size_t result_bytes; /* 0: results are not shortened (providers/results.h) */
@@ -172,6 +181,10 @@ int config_find(char **ret, const char *path);
  * CONFIG_NONE looks for none. 0, -ENOMEM, or an
  * outcome above. *ret is CONFIG_NULL on failure. */
 int config_load(Config *ret, const char *path, Diag *reterr_diag);
+
+/* Does it offer the toolkit? Where that is not said: if it names no other source of tools (tools,
+ * call_socket, pipe, mcpServers), or says something of templates (templates, write_root). */
+bool config_offers_toolkit(const Config *config);
 
 /* Most servers in mcpServers: ranks of the router are bytes. */
 #define CONFIG_MAX_SERVERS 200

@@ -2,6 +2,11 @@
  * then have. Thread: loop. */
 #pragma once
 
+#include "base/logsink.h"
+#include "io/loop.h"
+
+#include <stdint.h>
+
 #define END_SIGNALS_N 3
 
 /* SIGTERM, SIGINT, SIGHUP; on Windows Ctrl-Break, Ctrl-C and the end of the console. */
@@ -20,3 +25,13 @@ void end_signals_block(void);
 
 /* They need not any more: one that came meanwhile arrives now. */
 void end_signals_unblock(void);
+
+/* The end depends on others: only a loop that does not come round cuts it short. */
+#define END_TAKES_ITS_TIME INT64_MAX
+
+/* From here on a watchdog (io/watchdog.h) sees to it that a peer whose turn does not end is ended,
+ * and that one of these signals, but for `except` (0: none), ends the process, whatever the loop
+ * does; drain_ms: what calls in flight have then, 0: LIMIT_DRAIN_MS. After all io_signal_new. Ends
+ * with the loop. */
+void end_signals_watch(IoLoop *loop, const LogSink *log, int64_t drain_ms, int except);
+void end_signals_set_drain(IoLoop *loop, int64_t drain_ms);

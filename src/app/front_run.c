@@ -32,6 +32,9 @@ typedef struct FrontRun {
     int r; /* how it ended */
 } FrontRun;
 
+/* It says nothing but this. */
+static const LogSink front_log = {.level = LOGSINK_LEVEL_WARN, .write_fn = logsink_stderr_write};
+
 /* ---- the hub ---- */
 
 static int front_connect(int *ret_fd, const char *path)
@@ -161,6 +164,7 @@ static int run_until_closed(FrontRun *run, int hub_fd)
     if (r != 0) {
         return err_pass(r);
     }
+    end_signals_watch(run->loop, &front_log, END_TAKES_ITS_TIME, 0); /* the hub's time */
     end_signals_unblock();
     io_loop_hold(run->loop);
     r = io_loop_run(run->loop);

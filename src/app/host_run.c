@@ -125,6 +125,7 @@ static int run_all(HostRun *run, Diag *reterr_diag)
     io_loop_hold(loop);
     r = run_watch_signals(run);
     if (r == 0) {
+        end_signals_watch(loop, options->log, options->config->drain_ms, 0);
         r = run_open_host(run, reterr_diag);
     }
     if (r == 0) {

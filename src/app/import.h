@@ -53,6 +53,7 @@ typedef struct Import {
     JsonValue off[IMPORT_MAX_LISTS]; /* names of servers of .mcp.json that are switched off */
     size_t n_off;
     bool env_refs; /* secrets become "${NAME}" */
+    bool toolkit;  /* "toolkit": true is written beside the servers, where nothing is said of it */
     Span folder;   /* where the user is: whose project's servers are meant; absolute */
 } Import;
 
@@ -80,6 +81,10 @@ typedef enum ImportChange {
 int import_merge(const Import *import, Span path, Span text, bool replace,
                  ImportChange changes[IMPORT_MAX_SERVERS], Bytes *out, Diag *reterr_diag);
 
+/* Do settings that were offered with the toolkit (config_offers_toolkit) lose it by this change,
+ * without a word about it? */
+bool import_ends_toolkit(const char *path, Span before, Span after);
+
 /* ---- import_text.c ---- */
 
 /* A string of another program in our words. folder: for ${workspaceFolder}; may be empty. *inputs:
@@ -99,7 +104,8 @@ bool import_is_secret(Span name);
  * -ENOMEM. */
 int import_mask_argument(Arena *arena, Span argument, bool *is_secret, Span *ret);
 
-/* Appends settings of ours with what may be secret in them masked; text that is no JSON as nothing.
+/* Appends settings of ours with what may be secret in them masked, comments as blanks; text that is
+ * no JSON as nothing.
  * 0, -ENOMEM, BYTES_E_FULL. */
 int import_mask_settings(Span text, Bytes *out);
 

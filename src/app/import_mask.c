@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "app/jsonc.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "json/writer.h"
@@ -209,16 +210,24 @@ static void mask_value(Mask *mask, JsonValue value, bool is_all)
 
 int import_mask_settings(Span text, Bytes *out)
 {
-    Mask mask = {.out = out, .text = text};
+    Mask mask = {.out = out};
     JsonDoc doc;
+    Bytes plain;
     int r;
 
     arena_init(&mask.arena, SIZE_MAX);
-    r = json_parse(&doc, &mask.arena, text.p, text.n, NULL, NULL);
+    bytes_init(&plain, text.n);
+    /* A comment may be a server that somebody has taken out, secrets and all. */
+    r = jsonc_to_json(&plain, text, NULL);
+    mask.text = bytes_span(&plain);
+    r = r != 0 ? r : json_parse(&doc, &mask.arena, mask.text.p, mask.text.n, NULL, NULL);
     if (r == 0) {
         mask_value(&mask, json_root(&doc), false);
-        r = mask.r != 0 ? mask.r : bytes_append(out, text.p + mask.at, text.n - mask.at);
+        r = mask.r != 0 ? mask.r : bytes_append(out, mask.text.p + mask.at, mask.text.n - mask.at);
+    } else if (r > 0) {
+        r = 0; /* no JSON */
     }
+    bytes_deinit(&plain);
     arena_deinit(&mask.arena);
-    return r > 0 && r != BYTES_E_FULL ? 0 : r;
+    return r;
 }

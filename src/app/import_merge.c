@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "app/config.h"
+#include "app/jsonc.h"
 #include "base/error.h"
 #include "json/json.h"
 #include "json/writer.h"
@@ -12,6 +13,7 @@
 typedef struct Merge {
     Bytes *out;
     Span text;
+    Span plain; /* the text with blanks in place of comments: what values point into */
     size_t at;
     int r;
 } Merge;
@@ -30,7 +32,17 @@ static void merge_copy(Merge *merge, size_t to)
 
 static size_t offset_of(const Merge *merge, JsonValue value)
 {
-    return (size_t)(json_span(value).p - merge->text.p);
+    return (size_t)(json_span(value).p - merge->plain.p);
+}
+
+static bool is_empty(Span text)
+{
+    for (size_t i = 0; i < text.n; i++) {
+        if (strchr(" \t\r\n", text.p[i]) == NULL) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static size_t end_of(const Merge *merge, JsonValue value)
@@ -78,6 +90,20 @@ static void merge_members(Merge *merge, const Import *import, const ImportChange
     }
 }
 
+/* Opens an object that has no members: comments in it stay, the blanks before its end go. What is
+ * added begins with a line end, which ends a comment that needs one. */
+static void merge_open(Merge *merge, JsonValue object)
+{
+    size_t end = end_of(merge, object) - 1;
+    size_t last = end;
+
+    while (strchr(" \t\r\n", merge->text.p[last - 1]) != NULL) {
+        last--;
+    }
+    merge_copy(merge, last);
+    merge->at = end;
+}
+
 /* The object mcpServers is there. */
 static void merge_into(Merge *merge, const Import *import, JsonValue servers,
                        const ImportChange *changes)
@@ -97,11 +123,14 @@ static void merge_into(Merge *merge, const Import *import, JsonValue servers,
             }
         }
     }
-    merge_copy(merge, has_last ? end_of(merge, last) : offset_of(merge, servers) + 1);
+    if (has_last) {
+        merge_copy(merge, end_of(merge, last));
+    } else {
+        merge_open(merge, servers);
+    }
     merge_members(merge, import, changes, !has_last);
     if (!has_last) {
         merge_add(merge, SPAN("\n  "));
-        merge->at = end_of(merge, servers) - 1;
     }
 }
 
@@ -123,18 +152,37 @@ static bool changes_any(const Import *import, const ImportChange *changes)
     return false;
 }
 
-static void merge_write(Merge *merge, const Import *import, JsonValue root,
-                        const ImportChange *changes)
+/* Before all else, where it is seen. */
+static void merge_toolkit(Merge *merge, const Import *import, JsonValue root, bool is_alone)
 {
     JsonValue member;
 
+    if (import->toolkit && !json_get(root, SPAN("toolkit"), &member)) {
+        merge_copy(merge, offset_of(merge, root) + 1);
+        merge_add(merge, SPAN("\n  \"toolkit\": true"));
+        merge_add(merge, is_alone ? SPAN("") : SPAN(","));
+    }
+}
+
+static void merge_write(Merge *merge, const Import *import, JsonValue root,
+                        const ImportChange *changes)
+{
+    bool has_changes = changes_any(import, changes);
+    JsonValue member;
+
     if (root.node == NULL) {
+        if (!is_empty(merge->text)) { /* comments only */
+            merge_copy(merge, merge->text.n);
+            merge_add(merge, SPAN("\n"));
+        }
         merge_add(merge, SPAN("{\n  "));
+        merge_add(merge, import->toolkit ? SPAN("\"toolkit\": true,\n  ") : SPAN(""));
         merge_object(merge, import, changes);
         merge_add(merge, SPAN("\n}\n"));
         return;
     }
-    if (!changes_any(import, changes)) {
+    merge_toolkit(merge, import, root, !has_changes && !object_last(root, &member));
+    if (!has_changes) {
         merge_copy(merge, merge->text.n);
         return;
     }
@@ -145,11 +193,10 @@ static void merge_write(Merge *merge, const Import *import, JsonValue root,
         merge_add(merge, SPAN(",\n  "));
         merge_object(merge, import, changes);
     } else {
-        merge_copy(merge, offset_of(merge, root) + 1);
+        merge_open(merge, root);
         merge_add(merge, SPAN("\n  "));
         merge_object(merge, import, changes);
         merge_add(merge, SPAN("\n"));
-        merge->at = end_of(merge, root) - 1;
     }
     merge_copy(merge, merge->text.n);
 }
@@ -215,14 +262,25 @@ static int merge_plan(const Import *import, Arena *arena, Span path, JsonValue r
     return clash;
 }
 
-static bool is_empty(Span text)
+/* The settings as they are, into *ret_root; null if there is nothing in them. */
+static int merge_parse(Merge *merge, Arena *arena, Bytes *plain, Span path, JsonValue *ret_root,
+                       Diag *reterr_diag)
 {
-    for (size_t i = 0; i < text.n; i++) {
-        if (strchr(" \t\r\n", text.p[i]) == NULL) {
-            return false;
+    JsonDoc doc;
+    int r = jsonc_to_json(plain, merge->text, reterr_diag);
+
+    merge->plain = bytes_span(plain);
+    if (r == 0 && !is_empty(merge->plain)) {
+        r = json_parse(&doc, arena, merge->plain.p, merge->plain.n, NULL, reterr_diag);
+        if (r == 0) {
+            *ret_root = json_root(&doc);
         }
     }
-    return true;
+    if (r > 0 && reterr_diag != NULL) {
+        diag_prefix(reterr_diag, "%.*s:%u:%u: ", (int)(path.n < 200 ? path.n : 200), path.p,
+                    reterr_diag->line, reterr_diag->column);
+    }
+    return r > 0 ? IMPORT_E_SYNTAX : r;
 }
 
 int import_merge(const Import *import, Span path, Span text, bool replace,
@@ -232,19 +290,12 @@ int import_merge(const Import *import, Span path, Span text, bool replace,
     JsonValue root = JSON_VALUE_NULL;
     size_t n_out = out->n;
     Arena arena;
-    JsonDoc doc;
-    int r = 0;
+    Bytes plain;
+    int r;
 
     arena_init(&arena, SIZE_MAX);
-    if (!is_empty(text)) {
-        r = json_parse(&doc, &arena, text.p, text.n, NULL, reterr_diag);
-        if (r > 0 && reterr_diag != NULL) {
-            diag_prefix(reterr_diag, "%.*s:%u:%u: ", (int)(path.n < 200 ? path.n : 200), path.p,
-                        reterr_diag->line, reterr_diag->column);
-        }
-        r = r > 0 ? IMPORT_E_SYNTAX : r;
-        root = r == 0 ? json_root(&doc) : root;
-    }
+    bytes_init(&plain, text.n);
+    r = merge_parse(&merge, &arena, &plain, path, &root, reterr_diag);
     r = r != 0 ? r : merge_plan(import, &arena, path, root, replace, changes, reterr_diag);
     if (r == 0) {
         merge_write(&merge, import, root, changes);
@@ -253,6 +304,30 @@ int import_merge(const Import *import, Span path, Span text, bool replace,
     if (r != 0) {
         out->n = n_out;
     }
+    bytes_deinit(&plain);
     arena_deinit(&arena);
     return r;
+}
+
+/* Settings that cannot be used offer nothing. */
+static bool settings_offer_toolkit(const char *path, Span text, ConfigToolkit *ret_said)
+{
+    Config config = CONFIG_NULL;
+    bool offers;
+
+    if (!is_empty(text) && config_parse(&config, text, path, NULL) != 0) {
+        return false;
+    }
+    offers = config_offers_toolkit(&config);
+    *ret_said = config.toolkit;
+    config_deinit(&config);
+    return offers;
+}
+
+bool import_ends_toolkit(const char *path, Span before, Span after)
+{
+    ConfigToolkit said = CONFIG_TOOLKIT_LEFT_OUT;
+
+    return settings_offer_toolkit(path, before, &said) &&
+           !settings_offer_toolkit(path, after, &said) && said == CONFIG_TOOLKIT_UNSAID;
 }

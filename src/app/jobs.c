@@ -127,7 +127,7 @@ void jobs_changed(Jobs *jobs, const QueueJob *job)
 /* A job that has just been put into the queue: nobody runs it yet, or waits for its end. */
 static void jobs_enqueued(Jobs *jobs, const QueueOp *op)
 {
-    const QueueSpec *spec = &op->spec;
+    const QueueSpec *spec = &queue_op_order(op)->spec;
     QueueJob job;
 
     if (op->verb != QUEUE_ENQUEUE || op->r != 0 || op->n_jobs == 0 || op->is_known ||
@@ -205,11 +205,13 @@ static void jobs_on_turn(void *context)
 
 void jobs_ask(Jobs *jobs, JobsAsk *ask)
 {
+    const QueueSpec *spec = &queue_op_order(&ask->op)->spec;
+
     ask->jobs = jobs;
     ask->op.done = jobs_on_done;
     ask->op.context = ask;
-    if (ask->op.verb == QUEUE_ENQUEUE && ask->op.spec.pool.n == 0) {
-        jobs_away_expect(jobs, ask->op.spec.method);
+    if (ask->op.verb == QUEUE_ENQUEUE && spec->pool.n == 0) {
+        jobs_away_expect(jobs, spec->method);
     }
     ask->op.is_quiet = true; /* the loop hears of it with the answer */
     if (jobs->queue != NULL) {
@@ -385,7 +387,7 @@ static void jobs_settle(Jobs *jobs)
         return;
     }
     queue_op_init(&op);
-    op.verb = QUEUE_COUNT;
+    queue_op_set(&op, QUEUE_COUNT, NULL);
     (void)queue_run(jobs->queue, &op);
     queue_op_deinit(&op);
     jobs_hear(jobs);
@@ -430,4 +432,9 @@ size_t jobs_n_running(const Jobs *jobs)
 QueueFigures jobs_figures(Jobs *jobs)
 {
     return queue_figures(jobs->queue);
+}
+
+const char *jobs_file(const Jobs *jobs)
+{
+    return queue_file(jobs->queue);
 }

@@ -63,6 +63,9 @@ struct JobsAsk {
 };
 void jobs_ask(Jobs *jobs, JobsAsk *ask);
 
+/* Has it been a tool of the router's since a job of it was seen? */
+bool jobs_away_knew(Jobs *jobs, Span method);
+
 /* Whoever changed a job by asking tells the others what it is now. */
 void jobs_tell(Jobs *jobs, const QueueJob *job);
 
@@ -79,3 +82,4 @@ void jobs_unlisten(Jobs *jobs, JobsListener *listener);
 
 size_t jobs_n_running(const Jobs *jobs);
 QueueFigures jobs_figures(Jobs *jobs);
+const char *jobs_file(const Jobs *jobs); /* borrowed, until free */

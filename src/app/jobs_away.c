@@ -24,6 +24,7 @@
 typedef struct AwayTool {
     bool is_known; /* the loop has looked */
     bool is_there;
+    bool was_there;   /* at any time */
     int64_t since_ms; /* it is not there, on the clock of away_now_ms */
 } AwayTool;
 
@@ -54,6 +55,7 @@ static bool away_look(const Jobs *jobs, Span name, AwayTool *tool)
     bool was_there = tool->is_known && tool->is_there;
 
     tool->is_there = router_tool_is_there(jobs->router, name);
+    tool->was_there = tool->was_there || tool->is_there;
     if (!tool->is_there) {
         (void)router_knock(jobs->router); /* it may be of a server that has yet to be started */
     }
@@ -71,8 +73,8 @@ static void away_woken(JobsAsk *ask)
     Jobs *jobs = ask->jobs;
 
     if (ask->op.r != 0 && ask->op.r != QUEUE_E_CLOSED) {
-        /* Each has its time, too. */
-        logsink_write(jobs->config.log, LOGSINK_LEVEL_WARN, "queue",
+        /* The queue has said why. Each has its time, too. */
+        logsink_write(jobs->config.log, LOGSINK_LEVEL_DEBUG, "queue",
                       "jobs whose tools have come cannot be woken now (%d)", ask->op.r);
     }
     jobs->is_waking = false;
@@ -94,7 +96,7 @@ static void away_wake(Jobs *jobs)
     }
     jobs->is_waking = true;
     queue_op_init(&ask->op);
-    ask->op.verb = QUEUE_WAKE;
+    queue_op_set(&ask->op, QUEUE_WAKE, NULL);
     ask->told = away_woken;
     jobs_ask(jobs, ask);
 }
@@ -161,6 +163,18 @@ void jobs_away_expect(Jobs *jobs, Span method)
         (void)away_look(jobs, method, tool);
     }
     io_mutex_unlock(&jobs->away_lock);
+}
+
+bool jobs_away_knew(Jobs *jobs, Span method)
+{
+    const AwayTool *tool;
+    bool knew;
+
+    io_mutex_lock(&jobs->away_lock);
+    tool = map_get(&jobs->away, method);
+    knew = tool != NULL && tool->was_there;
+    io_mutex_unlock(&jobs->away_lock);
+    return knew;
 }
 
 /* ---- how long ---- */

@@ -46,12 +46,24 @@ void jobs_run_send(JobsRun *run)
     Jobs *jobs = run->jobs;
     QueueOp *op = &run->ask.op;
     size_t n_taken = jobs->n_running - 1 + jobs->n_reserved;
+    bool is_ask = op->verb == QUEUE_ASK;
 
-    op->claim = (QueueClaim){.worker = SPAN("hub"), .look = jobs_away_claim, .context = jobs};
-    if (op->verb == QUEUE_COMPLETE && !jobs->is_stopping && n_taken < jobs->config.max_running) {
-        op->claim.max = jobs->config.max_running - n_taken;
+    run->n_reserved = 0;
+    if (!is_ask && !jobs->is_stopping && n_taken < jobs->config.max_running) {
+        run->n_reserved = jobs->config.max_running - n_taken;
     }
-    jobs->n_reserved += op->claim.max;
+    jobs->n_reserved += run->n_reserved;
+    queue_op_set(op, op->verb,
+                 &(QueueOrder){
+                     .id = span_from_str(run->job.id),
+                     .asks = is_ask ? bytes_span(&run->record) : SPAN_NULL,
+                     .spec.note = is_ask ? bytes_span(&run->note) : SPAN_NULL,
+                     .finish = run->finish,
+                     .claim = {.worker = SPAN("hub"),
+                               .max = run->n_reserved,
+                               .look = jobs_away_claim,
+                               .context = jobs},
+                 });
     run->is_over = true;
     run->is_asking = true;
     jobs_ask(jobs, &run->ask);
@@ -83,8 +95,10 @@ static void run_offer_again(JobsRun *run, int r)
 {
     Jobs *jobs = run->jobs;
 
-    logsink_write(jobs->config.log, LOGSINK_LEVEL_ERROR, "queue",
-                  "the end of %s cannot be written (%d); it is tried again", run->job.id, r);
+    /* The queue has said why, as often as is good. */
+    logsink_write(jobs->config.log, r == -ENOMEM ? LOGSINK_LEVEL_ERROR : LOGSINK_LEVEL_DEBUG,
+                  "queue", "the end of %s cannot be written (%d); it is tried again", run->job.id,
+                  r);
     arena_reset(&run->ask.op.arena, 0);
     jobs_run_retry_later(jobs);
 }
@@ -96,8 +110,8 @@ void jobs_run_begin_end(JobsRun *run, QueueVerb verb)
     QueueOp *op = &run->ask.op;
 
     op->verb = verb;
-    op->id = span_from_str(run->job.id);
     op->fence = run->job.fence;
+    run->finish = (QueueFinish){.state = JOB_SUCCEEDED};
     run->ask.told = run_told;
 }
 
@@ -105,10 +119,9 @@ static void run_end_too_large(JobsRun *run)
 {
     arena_reset(&run->ask.op.arena, 0);
     jobs_run_begin_end(run, QUEUE_COMPLETE);
-    run->ask.op.finish =
-        (QueueFinish){.state = JOB_FAILED,
-                      .code = span_from_str(envelope_code_name(ENVELOPE_TOO_LARGE)),
-                      .message = span_from_str(call_error_text(CALL_ERROR_TOO_LARGE))};
+    run->finish = (QueueFinish){.state = JOB_FAILED,
+                                .code = span_from_str(envelope_code_name(ENVELOPE_TOO_LARGE)),
+                                .message = span_from_str(call_error_text(CALL_ERROR_TOO_LARGE))};
     jobs_run_send(run);
 }
 
@@ -122,8 +135,8 @@ static void run_tell(JobsRun *run, const QueueJob *job)
     told.source = run->job.source;
     told.rpc_id = run->job.rpc_id;
     if (job_is_over(told.state) && told.code.n == 0) {
-        told.code = run->ask.op.finish.code;
-        told.message = run->ask.op.finish.message;
+        told.code = run->finish.code;
+        told.message = run->finish.message;
     }
     jobs_changed(run->jobs, &told);
 }
@@ -135,13 +148,13 @@ static void run_told(JobsAsk *ask)
     QueueOp *op = &ask->op;
 
     run->is_asking = false;
-    jobs->n_reserved -= op->claim.max;
+    jobs->n_reserved -= run->n_reserved;
     /* Once: an end without a body is never too large. */
-    if (op->r == QUEUE_E_TOO_LARGE && (op->verb == QUEUE_ASK || op->finish.result.n > 0)) {
+    if (op->r == QUEUE_E_TOO_LARGE && (op->verb == QUEUE_ASK || run->finish.result.n > 0)) {
         run_end_too_large(run);
         return;
     }
-    if (op->r < 0 || op->r == QUEUE_E_FULL) {
+    if (op->r < 0 || op->r == QUEUE_E_DISK_FULL || op->r == QUEUE_E_DAMAGED) {
         run_offer_again(run, op->r);
         return;
     }
@@ -151,7 +164,7 @@ static void run_told(JobsAsk *ask)
     }
     jobs->is_ready = jobs->is_ready || (op->r == 0 && op->n_changed > 0);
     if (op->r == 0 && op->n_jobs > 1) {
-        jobs->is_ready = jobs->is_ready || op->n_jobs - 1 == op->claim.max;
+        jobs->is_ready = jobs->is_ready || op->n_jobs - 1 == run->n_reserved;
         jobs_run_start_all(jobs, op->jobs + 1, op->n_jobs - 1);
     }
     jobs_run_free(run);
@@ -193,12 +206,14 @@ static void run_name_end(JobsRun *run, const CallResult *result, QueueFinish *fi
     }
 }
 
-/* The pipe says in a result of a tool that there is no add-in for it: the call has not run. What
- * other tools say by that name is their own. */
-static bool run_has_no_addin(const JobsRun *run, const CallResult *result, Span code)
+/* The pipe has a result of a tool for what others say by an error: that there is no add-in for it
+ * (the call has not run), or that the add-in was late. What other tools say by that name is their
+ * own. */
+static bool run_pipe_says(const JobsRun *run, const CallResult *result, const char *code)
 {
     return result->kind == CALL_RESULT_TOOL && result->is_error && run->provider != NULL &&
-           strcmp(run->provider, "addin") == 0 && span_equals(code, SPAN(PIPE_CODE_NOT_AVAILABLE));
+           strcmp(run->provider, "addin") == 0 &&
+           span_equals(run->finish.code, span_from_str(code));
 }
 
 /* Whoever has the tool has gone since the job was claimed. It may come (again): the job has not
@@ -211,7 +226,7 @@ static bool run_put_by(JobsRun *run)
 
     if (away_ms > 0) {
         jobs_run_begin_end(run, QUEUE_COMPLETE);
-        run->ask.op.finish = (QueueFinish){.state = JOB_ENQUEUED, .away_ms = away_ms};
+        run->finish = (QueueFinish){.state = JOB_ENQUEUED, .away_ms = away_ms};
         jobs_run_send(run);
     }
     return away_ms > 0;
@@ -221,7 +236,7 @@ static bool run_put_by(JobsRun *run)
  * has no result, since what was answered is the provider's and not the tool's. */
 static void run_lost(JobsRun *run)
 {
-    QueueFinish *finish = &run->ask.op.finish;
+    QueueFinish *finish = &run->finish;
 
     if (run->job.is_idempotent) {
         finish->state = JOB_ENQUEUED;
@@ -235,10 +250,10 @@ static void run_lost(JobsRun *run)
 /* A tool that answered has run, be it that its answer is a failure: the code says that. */
 static void run_complete(JobsRun *run, const CallResult *result)
 {
-    QueueFinish *finish = &run->ask.op.finish;
+    QueueFinish *finish = &run->finish;
+    CallResult late = {.kind = CALL_RESULT_ERROR, .error = CALL_ERROR_TIMEOUT};
 
     jobs_run_begin_end(run, QUEUE_COMPLETE);
-    *finish = (QueueFinish){.state = JOB_SUCCEEDED};
     if (result->kind == CALL_RESULT_ERROR) {
         finish->state = run_state_of_error(result->error);
     }
@@ -247,7 +262,13 @@ static void run_complete(JobsRun *run, const CallResult *result)
         run_lost(run);
         return;
     }
-    if (run_has_no_addin(run, result, finish->code)) {
+    if (run_pipe_says(run, result, PIPE_CODE_TIMEOUT)) {
+        late.message = finish->message;
+        result = &late;
+        finish->state = JOB_TIMEOUT;
+        finish->code = span_from_str(envelope_code_name(ENVELOPE_TIMEOUT));
+    }
+    if (run_pipe_says(run, result, PIPE_CODE_NOT_AVAILABLE)) {
         if (run_put_by(run)) {
             return;
         }
@@ -337,7 +358,6 @@ static void run_miss_tool(JobsRun *run)
 /* The tool asks: the job waits on disk for the answers, and nobody works on it. */
 static void run_ask(JobsRun *run, const CallResult *result)
 {
-    QueueOp *op = &run->ask.op;
     JobsNote note;
     int r = jobs_note_read(run->job.note, &run->arena, &note);
 
@@ -360,8 +380,6 @@ static void run_ask(JobsRun *run, const CallResult *result)
         return;
     }
     jobs_run_begin_end(run, QUEUE_ASK);
-    op->asks = bytes_span(&run->record);
-    op->spec.note = bytes_span(&run->note);
     jobs_run_send(run);
 }
 

@@ -63,7 +63,8 @@ struct Jobs {
     size_t n_reserved; /* places for jobs that are being claimed */
     JobsAsk claim;
     bool is_claiming;
-    bool is_ready; /* something may be ready: claim (again) */
+    size_t n_claiming; /* how many: places that are reserved */
+    bool is_ready;     /* something may be ready: claim (again) */
     bool is_stopping;
     IoTimer *retry; /* ends and claims that the disk did not take */
 

@@ -122,6 +122,13 @@ static void wait_fail_queue(JobsWait *wait, int r)
     case QUEUE_E_FULL:
         wait_fail(wait, CALL_ERROR_UNAVAILABLE, SPAN("the queue is full"));
         return;
+    case QUEUE_E_DISK_FULL:
+        wait_fail(wait, CALL_ERROR_UNAVAILABLE, SPAN("the disk of the queue is full"));
+        return;
+    case QUEUE_E_DAMAGED:
+        wait_fail(wait, CALL_ERROR_INTERNAL,
+                  SPAN("the queue's file is damaged; the hub's log says what to do"));
+        return;
     case QUEUE_E_TOO_LARGE:
         wait_fail(wait, CALL_ERROR_TOO_LARGE, SPAN("the arguments are too large for a task"));
         return;
@@ -135,11 +142,12 @@ static void wait_fail_queue(JobsWait *wait, int r)
 
 static void wait_told(JobsAsk *ask);
 
-static void wait_send(JobsWait *wait, QueueVerb verb)
+static void wait_send(JobsWait *wait, QueueVerb verb, const QueueOrder *order)
 {
     QueueOp *op = &wait->ask.op;
 
-    op->verb = verb;
+    queue_op_set(op, verb, order);
+    arena_reset(&op->arena, 0);
     wait->ask.told = wait_told;
     wait->is_asking = true;
     wait->is_stale = false;
@@ -149,12 +157,8 @@ static void wait_send(JobsWait *wait, QueueVerb verb)
 /* Reads the job once more. */
 static void wait_read(JobsWait *wait)
 {
-    arena_reset(&wait->ask.op.arena, 0);
     arena_reset(&wait->arena, 0);
-    wait->ask.op.id = span_from_str(wait->id);
-    wait->ask.op.owner = SPAN_NULL; /* it was its owner's */
-    wait->ask.op.inputs = SPAN_NULL;
-    wait_send(wait, QUEUE_GET);
+    wait_send(wait, QUEUE_GET, &(QueueOrder){.id = span_from_str(wait->id)}); /* its owner's */
 }
 
 /* ---- answers ---- */
@@ -193,11 +197,12 @@ static void wait_tell_task(JobsWait *wait, const QueueJob *job)
 /* The answer to the call that became a task; of the row there is little yet. */
 static void wait_tell_made(JobsWait *wait, const QueueJob *job)
 {
+    const QueueSpec *spec = &queue_op_order(&wait->ask.op)->spec;
     QueueJob made = *job;
 
-    made.method = wait->ask.op.spec.method;
-    made.pool = wait->ask.op.spec.pool;
-    made.keep_ms = wait->ask.op.spec.keep_ms;
+    made.method = spec->method;
+    made.pool = spec->pool;
+    made.keep_ms = spec->keep_ms;
     wait_tell_task(wait, &made);
 }
 
@@ -265,9 +270,7 @@ static void wait_drop(JobsWait *wait)
 
     if (op->verb == QUEUE_ENQUEUE && op->r == 0 && op->n_jobs > 0 && !op->is_known) {
         wait_set_id(wait, span_from_str(op->jobs[0].id));
-        op->id = span_from_str(wait->id);
-        arena_reset(&op->arena, 0);
-        wait_send(wait, QUEUE_CANCEL);
+        wait_send(wait, QUEUE_CANCEL, &(QueueOrder){.id = span_from_str(wait->id)});
         return;
     }
     wait_free(wait);
@@ -286,14 +289,13 @@ static void wait_check(JobsWait *wait)
         wait_fail_queue(wait, op->r);
         return;
     }
-    r = jobs_inputs_check(op->jobs[0].asks, op->inputs, &wait->arena, &problem);
+    r = jobs_inputs_check(op->jobs[0].asks, queue_op_order(op)->inputs, &wait->arena, &problem);
     if (r != 0) {
         wait_fail(wait, CALL_ERROR_INTERNAL, SPAN("what the task asks cannot be read"));
     } else if (problem.n > 0) {
         wait_fail(wait, CALL_ERROR_INVALID_ARGUMENTS, problem);
     } else {
-        arena_reset(&op->arena, 0);
-        wait_send(wait, QUEUE_ANSWER);
+        wait_send(wait, QUEUE_ANSWER, queue_op_order(op));
     }
 }
 
@@ -369,17 +371,6 @@ static bool later_is_idempotent(const Call *call)
     return false;
 }
 
-/* Copies what the operation must keep until the queue has done it. */
-static int wait_keep(JobsWait *wait, Span from, Span *ret)
-{
-    *ret = SPAN_NULL;
-    if (from.n == 0) {
-        return 0;
-    }
-    *ret = arena_copy(&wait->arena, from);
-    return ret->p == NULL ? err_raise(-ENOMEM) : 0;
-}
-
 /* As long as its asker wants, but no longer than anything is kept. 0: the queue's rule. */
 static int64_t later_keep_ms(const Jobs *jobs, int64_t wanted_ms)
 {
@@ -391,68 +382,62 @@ static int64_t later_keep_ms(const Jobs *jobs, int64_t wanted_ms)
 static void later_enqueue(JobsWait *wait, const Call *call)
 {
     JobsNote note = {.can = call->can, .state = call->state, .inputs = call->inputs};
-    QueueSpec *spec = &wait->ask.op.spec;
-    Span params = call->arguments.node == NULL ? SPAN("{}") : json_span(call->arguments);
-    int r = jobs_note_write(&note, &wait->note);
 
-    if (r == 0) {
-        r = wait_keep(wait, call->target, &spec->method);
-    }
-    if (r == 0) {
-        r = wait_keep(wait, params, &spec->params);
-    }
-    if (r == 0) {
-        r = wait_keep(wait, call->owner, &spec->owner);
-    }
-    if (r != 0) {
+    if (jobs_note_write(&note, &wait->note) != 0) {
         wait_fail(wait, CALL_ERROR_INTERNAL, SPAN_NULL);
         return;
     }
-    spec->source = SPAN(TASK_SOURCE);
-    spec->note = bytes_span(&wait->note);
-    spec->timeout_ms = call->timeout_ms != 0 ? call->timeout_ms : router_call_timeout_ms(call);
-    spec->keep_ms = later_keep_ms(wait->jobs, call->later_ms);
-    spec->is_idempotent = later_is_idempotent(call);
-    wait_send(wait, QUEUE_ENQUEUE);
+    wait_send(
+        wait, QUEUE_ENQUEUE,
+        &(QueueOrder){.spec = {.method = call->target,
+                               .params = call->arguments.node == NULL ? SPAN("{}")
+                                                                      : json_span(call->arguments),
+                               .owner = call->owner,
+                               .source = SPAN(TASK_SOURCE),
+                               .note = bytes_span(&wait->note),
+                               .timeout_ms = call->timeout_ms != 0 ? call->timeout_ms
+                                                                   : router_call_timeout_ms(call),
+                               .keep_ms = later_keep_ms(wait->jobs, call->later_ms),
+                               .is_idempotent = later_is_idempotent(call)}});
+}
+
+static void later_list(JobsWait *wait, const Call *call)
+{
+    wait_send(wait, QUEUE_LIST,
+              &(QueueOrder){.list = {.owner = call->owner,
+                                     .source = SPAN(TASK_SOURCE),
+                                     .limit = LIMIT_QUEUE_LIST,
+                                     .before = call->has_cursor ? call->cursor : SPAN_NULL}});
 }
 
 static void later_start(void *context, Call *call)
 {
     JobsWait *wait = wait_new(context, call);
-    QueueOp *op = wait == NULL ? NULL : &wait->ask.op;
-    int r;
+    QueueOrder order = {.id = call->target, .owner = call->owner};
 
     if (wait == NULL) {
         call_fail(call, CALL_ERROR_INTERNAL, SPAN_NULL);
         return;
     }
+    if (call->inputs.node != NULL) {
+        order.inputs = json_span(call->inputs);
+    }
     if (call->verb == CALL_TOOL) {
         later_enqueue(wait, call);
         return;
     }
-    r = wait_keep(wait, call->owner, &op->owner);
-    op->list =
-        (QueueList){.owner = op->owner, .source = SPAN(TASK_SOURCE), .limit = LIMIT_QUEUE_LIST};
-    if (r == 0 && call->verb == CALL_LIST_TASKS) {
-        r = wait_keep(wait, call->has_cursor ? call->cursor : SPAN_NULL, &op->list.before);
-    } else if (r == 0) {
-        r = wait_keep(wait, call->target, &op->id);
-        wait_set_id(wait, op->id);
+    if (call->verb == CALL_LIST_TASKS) {
+        later_list(wait, call);
+        return;
     }
-    if (r == 0 && call->inputs.node != NULL) {
-        r = wait_keep(wait, json_span(call->inputs), &op->inputs);
-    }
-    if (r != 0) {
-        wait_fail(wait, CALL_ERROR_INTERNAL, SPAN_NULL);
-    } else if (call->verb == CALL_LIST_TASKS) {
-        wait_send(wait, QUEUE_LIST);
-    } else if (call->verb == CALL_TASK_CANCEL) {
-        wait_send(wait, QUEUE_CANCEL);
-    } else if (op->inputs.n > 0 && call->verb == CALL_TASK_RESULT) {
-        wait_send(wait, QUEUE_ANSWER); /* whoever asked has checked them */
+    wait_set_id(wait, order.id);
+    if (call->verb == CALL_TASK_CANCEL) {
+        wait_send(wait, QUEUE_CANCEL, &order);
+    } else if (order.inputs.n > 0 && call->verb == CALL_TASK_RESULT) {
+        wait_send(wait, QUEUE_ANSWER, &order); /* whoever asked has checked them */
     } else {
-        wait->is_checking = op->inputs.n > 0 && call->verb == CALL_TASK_UPDATE;
-        wait_send(wait, QUEUE_GET);
+        wait->is_checking = order.inputs.n > 0 && call->verb == CALL_TASK_UPDATE;
+        wait_send(wait, QUEUE_GET, &order);
     }
 }
 

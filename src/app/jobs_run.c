@@ -156,7 +156,7 @@ static void run_start(JobsRun *run)
     }
     call->can = note.can;
     call->state = note.state;
-    run->provider = router_tool_provider(run->jobs->router, run->job.method);
+    run->provider = router_provider(run->jobs->router, ROUTER_TOOL, run->job.method);
     router_dispatch(run->jobs->router, NULL, call);
 }
 
@@ -164,7 +164,7 @@ static void run_start(JobsRun *run)
 static void run_give_back(JobsRun *run)
 {
     jobs_run_begin_end(run, QUEUE_COMPLETE);
-    run->ask.op.finish = (QueueFinish){.state = JOB_ENQUEUED, .away_ms = LIMIT_QUEUE_BACKOFF_MS};
+    run->finish = (QueueFinish){.state = JOB_ENQUEUED, .away_ms = LIMIT_QUEUE_BACKOFF_MS};
     jobs_run_send(run);
 }
 
@@ -193,17 +193,19 @@ static void claim_told(JobsAsk *ask)
 {
     Jobs *jobs = ask->jobs;
     QueueOp op = ask->op;
+    size_t n_asked = jobs->n_claiming;
 
     jobs->is_claiming = false;
-    jobs->n_reserved -= op.claim.max;
-    ask->op.arena = (Arena){0};
+    jobs->n_reserved -= n_asked;
+    queue_op_init(&ask->op); /* what it had is op's, until that is over */
     if (op.r == 0) {
         /* As many as we wanted: there may be more. */
-        jobs->is_ready = jobs->is_ready || op.n_jobs == op.claim.max || op.n_changed > 0;
+        jobs->is_ready = jobs->is_ready || op.n_jobs == n_asked || op.n_changed > 0;
         jobs_run_start_all(jobs, op.jobs, op.n_jobs);
     } else if (op.r != QUEUE_E_CLOSED) {
-        logsink_write(jobs->config.log, LOGSINK_LEVEL_ERROR, "queue", "cannot claim jobs (%d)",
-                      op.r);
+        /* The queue has said why, as often as is good. */
+        logsink_write(jobs->config.log, op.r == -ENOMEM ? LOGSINK_LEVEL_ERROR : LOGSINK_LEVEL_DEBUG,
+                      "queue", "cannot claim jobs (%d)", op.r);
         jobs_run_retry_later(jobs);
     }
     queue_op_deinit(&op);
@@ -222,13 +224,14 @@ void jobs_claim(Jobs *jobs)
     }
     jobs->is_ready = false;
     jobs->is_claiming = true;
+    jobs->n_claiming = jobs->config.max_running - n_taken;
+    jobs->n_reserved += jobs->n_claiming;
     queue_op_init(&ask->op);
-    ask->op.verb = QUEUE_CLAIM;
-    ask->op.claim = (QueueClaim){.worker = SPAN("hub"),
-                                 .max = jobs->config.max_running - n_taken,
-                                 .look = jobs_away_claim,
-                                 .context = jobs};
-    jobs->n_reserved += ask->op.claim.max;
+    queue_op_set(&ask->op, QUEUE_CLAIM,
+                 &(QueueOrder){.claim = {.worker = SPAN("hub"),
+                                         .max = jobs->n_claiming,
+                                         .look = jobs_away_claim,
+                                         .context = jobs}});
     ask->told = claim_told;
     jobs_ask(jobs, ask);
 }

@@ -12,7 +12,9 @@ struct JobsRun {
     CallAsker asker;
     QueueJob job; /* spans in the arena */
     Arena arena;
-    JobsAsk ask; /* how it ended */
+    QueueFinish finish; /* how it ended; spans in the arena and record */
+    JobsAsk ask;        /* the same, on its way */
+    size_t n_reserved;  /* places for what is claimed with it */
     Bytes record;
     Bytes note;
     Bytes inputs;

@@ -50,12 +50,12 @@ static int read_object(Span json, Arena *arena, JsonValue *ret)
 static int write_member(JsonWriter *w, JsonValue as, JsonValue value, Arena *arena)
 {
     Span key;
-    int r = json_string(as, arena, &key);
+    int r = json_string_exact(as, arena, &key);
 
     if (r != 0) {
         return err_fold(r);
     }
-    json_write_key(w, key);
+    json_write_exact_key(w, key);
     json_write_value(w, value);
     return 0;
 }
@@ -73,7 +73,7 @@ int jobs_note_write(const JobsNote *note, Bytes *out)
     json_write_uint(&w, note->can);
     if (note->state.n > 0) {
         json_write_key(&w, SPAN("state"));
-        json_write_string(&w, note->state);
+        json_write_exact(&w, note->state);
     }
     if (note->inputs.node != NULL) {
         json_write_key(&w, SPAN("inputs"));
@@ -102,7 +102,7 @@ int jobs_note_read(Span json, Arena *arena, JobsNote *ret)
         ret->can = (unsigned)can;
     }
     if (json_get(root, SPAN("state"), &value)) {
-        r = json_string(value, arena, &ret->state);
+        r = json_string_exact(value, arena, &ret->state);
     }
     if (json_get(root, SPAN("inputs"), &value) && json_kind(value) == JSON_OBJECT) {
         ret->inputs = value;
@@ -121,7 +121,7 @@ static int write_members(JsonWriter *w, JsonValue object, JsonValue names, Arena
     for (JsonIter it = json_iter(object); json_iter_next(&it);) {
         JsonValue as = it.key;
         Span key;
-        int r = json_string(it.key, arena, &key);
+        int r = json_string_exact(it.key, arena, &key);
 
         if (r == 0 && names.node != NULL && !json_get(names, key, &as)) {
             as = it.key;
@@ -169,14 +169,14 @@ static void write_ask(JsonWriter *w, const CallAsk *ask)
     json_write_key(w, SPAN("kind"));
     json_write_string(w, span_from_str(ask_kinds[ask->kind]));
     json_write_key(w, SPAN("message"));
-    json_write_string(w, ask->message);
+    json_write_exact(w, ask->message);
     if (ask->schema.n > 0) {
         json_write_key(w, SPAN("schema"));
         json_write_raw(w, ask->schema);
     }
     if (ask->url.n > 0) {
         json_write_key(w, SPAN("url"));
-        json_write_string(w, ask->url);
+        json_write_exact(w, ask->url);
     }
     if (ask->params.n > 0) {
         json_write_key(w, SPAN("params"));
@@ -233,11 +233,11 @@ int jobs_asks_write(const CallResult *result, Span answered, Arena *arena, JobsN
         if (r != 0) {
             break;
         }
-        json_write_key(&w, name);
+        json_write_exact_key(&w, name);
         write_ask(&w, &result->asks[i]);
         if (name.n != result->asks[i].key.n) {
-            json_write_key(&of_names, name);
-            json_write_string(&of_names, result->asks[i].key);
+            json_write_exact_key(&of_names, name);
+            json_write_exact(&of_names, result->asks[i].key);
         }
     }
     json_write_end_object(&w);
@@ -268,13 +268,13 @@ static int ask_text(JsonValue object, Span name, Arena *arena, Span *ret)
 {
     JsonValue value;
 
-    return json_get(object, name, &value) ? json_string(value, arena, ret) : 0;
+    return json_get(object, name, &value) ? json_string_exact(value, arena, ret) : 0;
 }
 
 static int read_ask(JsonValue key, JsonValue object, Arena *arena, CallAsk *ret)
 {
     JsonValue value;
-    int r = json_string(key, arena, &ret->key);
+    int r = json_string_exact(key, arena, &ret->key);
 
     if (r == 0 && (!json_get(object, SPAN("kind"), &value) || !ask_kind_parse(value, &ret->kind))) {
         return err_raise(-EINVAL);

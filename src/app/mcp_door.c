@@ -7,6 +7,9 @@
  */
 #include "app/mcp_door.h"
 
+#include <errno.h>
+#include <stdio.h>
+
 #include "app/asker.h"
 #include "base/alloc.h"
 #include "base/error.h"
@@ -16,6 +19,7 @@
 #include "frame/ndjson.h"
 #include "io/descriptor_look.h"
 #include "io/stream.h"
+#include "io/watchdog.h"
 
 typedef enum McpDoorState {
     MCP_DOOR_OPEN,
@@ -36,6 +40,9 @@ typedef enum McpDoorState {
  * for this often. */
 #define MCP_DOOR_LOOK_MS 1000
 
+/* Room for a sentence with a number. */
+#define DOOR_WORDS_BYTES 128
+
 struct McpDoor {
     IoLoop *loop;
     Router *router;
@@ -45,7 +52,9 @@ struct McpDoor {
     IoTimer *timer;       /* end of the drain, deadlines of the session's questions */
     IoBeforeWait *settle; /* flushes answers that came outside input, and notices the end */
     NdjsonReader reader;
+    JsonLook look; /* at a line that is too long, for its id */
     NdjsonWriter writer;
+    char too_large[DOOR_WORDS_BYTES]; /* said of an answer that a line does not hold */
     RouterQuota quota;
     Asker asker;
     RouterListener listener;
@@ -58,7 +67,9 @@ struct McpDoor {
     bool expects_prompts;
     bool paused; /* the client does not read: lines wait in the reader */
     bool input_ended;
-    bool is_wide; /* a long message has come: the pipe was widened */
+    bool is_wide;    /* a long message has come: the pipe was widened */
+    bool is_overdue; /* its turn took too long: it is closed */
+    const IoTurnName *turn;
     int64_t drain_ms;
     int64_t drain_end_ms;
     int64_t timer_ms; /* what the timer is set to */
@@ -104,6 +115,18 @@ static void door_sink_abort(void *context)
     McpDoor *door = context;
 
     ndjson_writer_abort(&door->writer);
+}
+
+/* What the system takes does not wait. */
+static bool door_sink_is_behind(void *context, void *stream)
+{
+    McpDoor *door = context;
+
+    (void)stream;
+    if (ndjson_writer_pending(&door->writer) > LIMIT_OUTPUT_PAUSE_BYTES) {
+        io_stream_flush_now(door->stream);
+    }
+    return ndjson_writer_pending(&door->writer) > LIMIT_OUTPUT_PAUSE_BYTES;
 }
 
 static McpOffer door_offer(void *context)
@@ -181,7 +204,7 @@ static void door_close(McpDoor *door, int r)
  * last one, so nothing follows it. */
 static void door_settle(McpDoor *door)
 {
-    int r = mcp_server_error(door->session);
+    int r = door->is_overdue ? -ETIMEDOUT : mcp_server_error(door->session);
 
     if (r != 0) {
         door_close(door, r);
@@ -246,20 +269,41 @@ static void door_pause(McpDoor *door)
     io_stream_pause(door->stream);
 }
 
+static void door_on_dropped(void *context, Span piece)
+{
+    McpDoor *door = context;
+
+    json_look_feed(&door->look, piece);
+}
+
+/* A line that is too long has ended. */
+static int door_refuse_line(McpDoor *door, int64_t now_ms)
+{
+    int r = mcp_server_receive_too_long(door->session, &door->look, now_ms);
+
+    json_look_init(&door->look);
+    return r;
+}
+
 /* The rest of a line that never got its newline: whole requests are served, since a file or a
  * `printf` often lacks the last one; half of one is answered like any other text that is not JSON.
  */
 static void door_handle_rest(McpDoor *door)
 {
+    int64_t now_ms = io_loop_now_ms(door->loop);
     Span rest;
+    int r = ndjson_reader_finish(&door->reader, &rest);
 
-    if (ndjson_reader_finish(&door->reader, &rest) == NDJSON_E_INCOMPLETE) {
-        (void)mcp_server_receive(door->session, rest, io_loop_now_ms(door->loop));
+    if (r == NDJSON_E_INCOMPLETE) {
+        (void)mcp_server_receive(door->session, rest, now_ms);
         door_handle_events(door);
+    } else if (r == NDJSON_E_TOO_LONG) {
+        (void)door_refuse_line(door, now_ms);
     }
 }
 
-/* Handles every line that is there. Failures stay in the session, where settle finds them. */
+/* Handles every line that is there. Failures stay in the session, where settle finds them, as does
+ * a turn that took too long. */
 static void door_handle_lines(McpDoor *door)
 {
     int64_t now_ms = io_loop_now_ms(door->loop);
@@ -268,10 +312,15 @@ static void door_handle_lines(McpDoor *door)
 
     router_advance(door->router, now_ms);
     while ((r = ndjson_reader_next(&door->reader, &line)) != NDJSON_E_AGAIN) {
+        door->is_overdue = door->is_overdue || io_turn_is_over(door->loop, door->turn);
+        if (door->is_overdue) {
+            door_pause(door);
+            return;
+        }
         if (r == 0) {
             r = mcp_server_receive(door->session, line, now_ms);
         } else {
-            r = mcp_server_receive_too_long(door->session, now_ms);
+            r = door_refuse_line(door, now_ms);
         }
         if (r != 0) {
             return;
@@ -295,7 +344,9 @@ static void door_on_input(void *context)
     if (door->state == MCP_DOOR_CLOSED || door->paused) {
         return;
     }
+    io_turn_begin(door->loop, door->turn);
     door_handle_lines(door);
+    io_turn_end(door->loop);
     if (!door->is_wide && inq_unread(&door->reader.in).n >= IO_STREAM_READ_BYTES) {
         /* The beginning of a message that takes more than one read. */
         door->is_wide = true;
@@ -450,7 +501,7 @@ static void door_flush(McpDoor *door)
     if (ndjson_writer_pending(&door->writer) > 0) {
         io_stream_flush(door->stream);
     }
-    while (door->paused && !door_must_pause(door)) {
+    while (door->paused && !door_must_pause(door) && !door->is_overdue) {
         door_resume(door);
         io_stream_flush(door->stream);
     }
@@ -519,6 +570,34 @@ static int64_t door_question_ms(const McpDoorConfig *config)
     return max_ms > 0 && max_ms < LIMIT_MCP_STATE_MS ? max_ms : 0;
 }
 
+static size_t door_max_line(const McpDoorConfig *config)
+{
+    return config->max_line_bytes != 0 ? config->max_line_bytes : LIMIT_MCP_LINE_BYTES;
+}
+
+/* What a message may have: a response, in a line. */
+static size_t door_max_message(const McpDoorConfig *config)
+{
+    size_t max_response =
+        config->max_response_bytes != 0 ? config->max_response_bytes : LIMIT_MCP_RESPONSE_BYTES;
+    size_t max_line = door_max_line(config) - 1;
+
+    return max_response < max_line ? max_response : max_line;
+}
+
+/* What is said of an answer that does not fit; NULL: the session has words. */
+static const char *door_say_too_large(McpDoor *door, const McpDoorConfig *config)
+{
+    if (door_max_message(config) == config->max_response_bytes) {
+        return NULL;
+    }
+    (void)snprintf(door->too_large, sizeof(door->too_large),
+                   "the result is too large: a line to this client may have %zu bytes "
+                   "(max_line_bytes, --max-line-bytes)",
+                   door_max_line(config));
+    return door->too_large;
+}
+
 static int door_init_session(McpDoor *door, const McpDoorConfig *config)
 {
     uint8_t random[16];
@@ -539,7 +618,8 @@ static int door_init_session(McpDoor *door, const McpDoorConfig *config)
                                            .sealer = config->sealer,
                                            .seed = hash_seed_from(random),
                                            .max_request_bytes = config->max_request_bytes,
-                                           .max_response_bytes = config->max_response_bytes,
+                                           .max_response_bytes = door_max_message(config),
+                                           .too_large = door_say_too_large(door, config),
                                            .max_open = 2 * door->quota.max_in_flight,
                                            .state_ttl_ms = door_question_ms(config),
                                        }));
@@ -561,8 +641,7 @@ static size_t door_output_max(uint32_t max_in_flight, size_t max_response)
 
 static int door_init(McpDoor *door, const McpDoorConfig *config)
 {
-    size_t max_response =
-        config->max_response_bytes != 0 ? config->max_response_bytes : LIMIT_MCP_RESPONSE_BYTES;
+    size_t max_response = door_max_message(config);
     int r;
 
     router_quota_init(&door->quota, config->limits, io_loop_now_ms(door->loop));
@@ -570,6 +649,8 @@ static int door_init(McpDoor *door, const McpDoorConfig *config)
     door->asker.call.is_model = true;
     ndjson_reader_init(&door->reader, config->max_request_bytes != 0 ? config->max_request_bytes
                                                                      : LIMIT_MCP_REQUEST_BYTES);
+    json_look_init(&door->look);
+    ndjson_reader_watch(&door->reader, door_on_dropped, door);
     ndjson_writer_init(&door->writer, max_response,
                        door_output_max(door->quota.max_in_flight, max_response));
     r = door_init_session(door, config);
@@ -621,6 +702,7 @@ int mcp_door_new(McpDoor **ret, const McpDoorConfig *config)
                                                        : config->drain_ms,
         .timer_ms = INT64_MAX,
         .idle_ms = INT64_MAX,
+        .turn = io_turn_name(config->loop, "an MCP client"),
         .log = config->log,
         .closed = config->closed,
         .context = config->context,
@@ -629,6 +711,7 @@ int mcp_door_new(McpDoor **ret, const McpDoorConfig *config)
                            .commit = door_sink_commit,
                            .commit_lent = door_sink_commit_lent,
                            .abort = door_sink_abort,
+                           .is_behind = door_sink_is_behind,
                            .context = door};
     r = door_init(door, config);
     if (r != 0) {

@@ -32,6 +32,7 @@ typedef struct McpDoorConfig {
     int out_fd;                           /* taken on success; may equal in_fd */
     size_t max_request_bytes;             /* 0: LIMIT_MCP_REQUEST_BYTES */
     size_t max_response_bytes;            /* 0: LIMIT_MCP_RESPONSE_BYTES */
+    size_t max_line_bytes;                /* with the newline; 0: LIMIT_MCP_LINE_BYTES */
     int64_t drain_ms;                     /* 0: LIMIT_DRAIN_MS */
     const LogSink *log;                   /* may be NULL */
     void (*closed)(void *context, int r); /* r: 0, or the negative errno that ended it */

@@ -76,9 +76,8 @@ static void serve_on_end(void *context)
 
 static SourcesWith serve_with(const Serve *serve)
 {
-    return (SourcesWith){.diagnostics = serve->options->diagnostics,
-                         .toolkit = serve->options->toolkit,
-                         .servers = true};
+    return (SourcesWith){
+        .diagnostics = serve->options->diagnostics, .may_toolkit = true, .servers = true};
 }
 
 static int serve_add_tools(Serve *serve, Diag *reterr_diag)
@@ -127,6 +126,7 @@ static int serve_open_door(Serve *serve)
             .out_fd = out_fd,
             .max_request_bytes = config->max_request_bytes,
             .max_response_bytes = config->max_response_bytes,
+            .max_line_bytes = config->max_line_bytes,
             .drain_ms = config->drain_ms,
             .log = options->log,
             .closed = serve_on_closed,
@@ -188,6 +188,7 @@ static int serve_run(Serve *serve, Diag *reterr_diag)
     if (r != 0) {
         return err_pass(r);
     }
+    end_signals_watch(loop, serve->options->log, serve->options->config->drain_ms, 0);
     end_signals_unblock();
     io_loop_hold(loop);
     r = io_loop_run(loop);

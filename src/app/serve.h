@@ -19,7 +19,6 @@ enum {
 typedef struct ServeOptions {
     const Config *config;
     bool diagnostics;            /* offer echo, sleep and fail, too */
-    bool toolkit;                /* offer the templates, too */
     const McpIdentity *identity; /* NULL: "toolwire" */
     const LogSink *log;
 } ServeOptions;

@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "io/file.h"
 #include "io/keep.h"
+#include "io/place.h"
 #include "providers/tools_file.h"
 
 SourcesFile sources_look(const Sources *sources, const char *path)
@@ -126,11 +127,27 @@ static const McpIdentity sources_identity = {
     .title = SPAN_INIT("toolwire"),
 };
 
+/* The file of the settings, however it was spelt. 0, -ENOMEM. */
+static int sources_find_settings(char **ret, const Config *config)
+{
+    CLEANUP(mem_freep) char *absolute = NULL;
+    int r = config->path == NULL ? 0 : io_place_absolute(&absolute, config->path);
+
+    if (r == 0 && absolute != NULL) {
+        r = io_place_real(ret, absolute);
+    }
+    return r == -ENOMEM ? err_pass(r) : 0;
+}
+
 static int sources_add_servers(Sources *sources, const Config *config, Diag *reterr_diag)
 {
     CLEANUP(mem_freep) char *own = NULL;
+    CLEANUP(mem_freep) char *settings = NULL;
 
     (void)reterr_diag;
+    if (sources_find_settings(&settings, config) != 0) {
+        return err_raise(-ENOMEM);
+    }
     /* Without a home nothing is kept, and servers are asked each time. */
     if (config->state == NULL && io_keep_folder(&own) == -ENOMEM) {
         return err_raise(-ENOMEM);
@@ -145,7 +162,13 @@ static int sources_add_servers(Sources *sources, const Config *config, Diag *ret
                                          .specs = config->servers,
                                          .n_specs = config->n_servers,
                                          .state = config->state != NULL ? config->state : own,
+                                         .settings = settings,
                                          .dies_with_us = true}));
+}
+
+static bool sources_have_toolkit(const Config *config, SourcesWith with)
+{
+    return with.toolkit || (with.may_toolkit && config_offers_toolkit(config));
 }
 
 bool sources_wants(const Sources *sources, const Config *config, SourcesPart part)
@@ -160,9 +183,9 @@ bool sources_wants(const Sources *sources, const Config *config, SourcesPart par
     case SOURCES_SERVERS:
         return sources->with.servers && config->n_servers > 0;
     case SOURCES_ANALYSIS:
-        return sources->with.toolkit || sources->with.analysis;
+        return sources->with.analysis || sources_have_toolkit(config, sources->with);
     default:
-        return sources->with.toolkit;
+        return sources_have_toolkit(config, sources->with);
     }
 }
 
@@ -223,8 +246,11 @@ static int sources_add_diagnostics(Sources *sources, const Config *config, Diag 
     r = diagnostics_new(&sources->diagnostics, hub_router(sources->hub), hub_loop(sources->hub));
     router_set_rank(hub_router(sources->hub), ROUTER_RANK_LAST);
     if (r == -EEXIST) {
+        Span name = diagnostics_taken(hub_router(sources->hub));
+
         return diag_set(reterr_diag, SOURCES_E_TOOLS,
-                        "%s has a tool of the same name as one of --diagnostics", config->tools);
+                        "%s has a tool \"%.*s\", which is the name of one of --diagnostics",
+                        config->tools, (int)name.n, name.p);
     }
     return err_pass(r);
 }
@@ -257,7 +283,7 @@ bool sources_bring_tools(const Config *config)
 
 bool sources_change(const Config *config, SourcesWith with)
 {
-    return with.toolkit || sources_bring_tools(config);
+    return sources_have_toolkit(config, with) || sources_bring_tools(config);
 }
 
 bool sources_bring_resources(const Config *config)
@@ -267,7 +293,17 @@ bool sources_bring_resources(const Config *config)
 
 bool sources_bring_prompts(const Config *config, SourcesWith with)
 {
-    return with.toolkit || config->n_servers > 0;
+    return sources_have_toolkit(config, with) || config->n_servers > 0;
+}
+
+size_t sources_ending(const Sources *sources)
+{
+    size_t n = sources->exec != NULL ? exec_provider_ending(sources->exec) : 0;
+
+    for (size_t i = 0; i < SOURCES_MAX_RETIRED && sources->retired[i] != NULL; i++) {
+        n += exec_provider_ending(sources->retired[i]);
+    }
+    return n;
 }
 
 void sources_end(Sources *sources)

@@ -41,7 +41,8 @@ typedef struct SourcesFile {
 /* What a configuration does not say. */
 typedef struct SourcesWith {
     bool diagnostics;   /* echo, sleep and fail, too */
-    bool toolkit;       /* the templates and the code analyser, too */
+    bool toolkit;       /* the templates and the code analyser, in any case */
+    bool may_toolkit;   /* and if the configuration offers them (config_offers_toolkit) */
     bool analysis;      /* the code analyser, without the templates */
     const char *root;   /* what the code analyser reads lies beneath it; NULL: anywhere; borrowed */
     bool yields;        /* a command whose name is taken is left out, with a warning */
@@ -88,6 +89,9 @@ bool sources_bring_prompts(const Config *config, SourcesWith with);
 
 /* Lists may change at all. */
 bool sources_change(const Config *config, SourcesWith with);
+
+/* Commands of tools files that still run although their call is over. */
+size_t sources_ending(const Sources *sources);
 
 /* Lets go of everything but the commands, which may still be ending: nothing else keeps the loop
  * running then. */

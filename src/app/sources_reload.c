@@ -239,7 +239,10 @@ static int reload_parts(Sources *sources, const Config *from, const Config *to, 
         return r;
     }
     router_batch_begin(router);
+    /* Tools of our own have their names, also where one of a server has it. */
+    upstreams_withdraw(sources->upstreams);
     r = reload_change(sources, from, to, differs, reterr_diag);
+    upstreams_publish(sources->upstreams);
     router_batch_end(router);
     return r;
 }

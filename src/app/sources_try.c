@@ -20,7 +20,7 @@ static int try_pipe_tools(Sources *trial, const char *path, Diag *reterr_diag)
     if (path == NULL) {
         return 0;
     }
-    r = tools_file_load(&file, path, reterr_diag);
+    r = tools_file_load_pipe(&file, path, reterr_diag);
     if (r != 0) {
         return r > 0 ? SOURCES_E_TOOLS : err_pass(r);
     }

@@ -27,14 +27,26 @@ static const struct {
     {SPAN_INIT("icons"), SPAN_INIT("icons")},
 };
 
-static bool list_is_command(const Router *router, JsonValue tool)
+/* A tool's name needs no escape. */
+static Span list_tool_name(JsonValue tool)
 {
     JsonValue value;
     Span name;
 
-    /* A tool's name needs no escape. */
-    return json_get(tool, SPAN("name"), &value) && json_string_plain(value, &name) &&
-           router_tool_is_command(router, name);
+    return json_get(tool, SPAN("name"), &value) && json_string_plain(value, &name) ? name
+                                                                                   : SPAN_NULL;
+}
+
+/* How long a call may take, where the tool says so itself: whoever passes calls on waits as long.
+ */
+static void list_write_timeout(const Router *router, JsonWriter *w, JsonValue tool)
+{
+    int64_t timeout_ms = router_tool_timeout_ms(router, list_tool_name(tool));
+
+    if (timeout_ms > 0) {
+        json_write_key(w, SPAN("timeout_ms"));
+        json_write_int(w, timeout_ms);
+    }
 }
 
 /* Whoever passes a command on knows by its `_meta` that its answers are envelopes, and that it is
@@ -87,7 +99,8 @@ static void list_write_tool(const Router *router, JsonWriter *w, JsonValue tool)
             json_write_raw(w, json_span(value));
         }
     }
-    list_write_meta(w, tool, list_is_command(router, tool));
+    list_write_timeout(router, w, tool);
+    list_write_meta(w, tool, router_tool_is_command(router, list_tool_name(tool)));
     json_write_end_object(w);
 }
 

@@ -5,8 +5,8 @@
 #include "json/writer.h"
 
 /* Writes an array of the tools in the form of a tools file (providers/tools_file.h): name,
- * description (always), title, input_schema, output_schema, annotations, icons, _meta. 0, -ENOMEM;
- * what the writer failed with, it says itself at its end. */
+ * description (always), title, input_schema, output_schema, annotations, icons, timeout_ms, _meta.
+ * 0, -ENOMEM; what the writer failed with, it says itself at its end. */
 int tool_list_write(Router *router, JsonWriter *writer);
 
 /* The same of the resources, each as the router describes it. */

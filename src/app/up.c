@@ -33,6 +33,10 @@ int up_load(const Up *up, Config *ret, bool *ret_pipe_can_wait, Diag *reterr_dia
     }
     *ret_pipe_can_wait = ret->path == NULL && ret->pipe.name == NULL;
     if (r == 0 && *ret_pipe_can_wait) {
+        /* This pipe is no choice of the user, and leaves nothing else out. */
+        if (ret->toolkit == CONFIG_TOOLKIT_UNSAID && config_offers_toolkit(ret)) {
+            ret->toolkit = CONFIG_TOOLKIT_OFFERED;
+        }
         r = config_replace(&ret->pipe.name, CONFIG_PIPE_NAME);
     }
     if (r != 0) {
@@ -233,6 +237,13 @@ static void up_on_queue_closed(void *context)
     up_end_if_closed(up);
 }
 
+static bool up_expects_tools(void *context, int64_t within_ms)
+{
+    const Up *up = context;
+
+    return up->sources.addins != NULL && addins_expect(up->sources.addins, within_ms);
+}
+
 /* A hub that cannot keep jobs does not begin: whoever gives it one would take it for kept. */
 static int up_open_queue(Up *up, Diag *reterr_diag)
 {
@@ -241,6 +252,7 @@ static int up_open_queue(Up *up, Diag *reterr_diag)
                                           .identity = &up_identity,
                                           .config = &up->config,
                                           .log = up->options->log,
+                                          .expects_tools = up_expects_tools,
                                           .closed = up_on_queue_closed,
                                           .context = up},
                          reterr_diag);
@@ -397,6 +409,19 @@ void up_show(Up *up)
 
 /* ---- life ---- */
 
+/* Servers whose tools are not known yet. */
+static size_t up_count_unlisted(const Up *up)
+{
+    const Upstreams *servers = up->sources.upstreams;
+    size_t n_servers = servers == NULL ? 0 : upstreams_count(servers);
+    size_t n = 0;
+
+    for (size_t i = 0; i < n_servers; i++) {
+        n += upstreams_status(servers, i).is_unlisted ? 1 : 0;
+    }
+    return n;
+}
+
 static void up_facts(const Up *up, UpFacts *ret)
 {
     const HttpDoor *http = up->door == NULL ? NULL : up_door_http(up->door);
@@ -412,6 +437,7 @@ static void up_facts(const Up *up, UpFacts *ret)
         .config = up->config.path,
         .state = up->config.state,
         .n_tools = router_count(hub_router(up->hub), ROUTER_TOOL),
+        .n_unlisted = up_count_unlisted(up),
     };
 }
 
@@ -427,13 +453,49 @@ void up_tell_ready(Up *up)
     io_notify_ready(up->notify, status);
 }
 
+static void up_say_listed(Up *up, const UpFacts *facts)
+{
+    up->n_unlisted = facts->n_unlisted;
+    if (up->options->listed != NULL) {
+        up->options->listed(up->options->context, facts);
+    }
+    up_tell_ready(up);
+}
+
+/* All that were asked have answered, or their time is over. */
+static void up_on_opened(RouterListener *listener)
+{
+    Up *up = (Up *)(void *)((char *)listener - offsetof(Up, lists));
+    UpFacts facts;
+
+    up->has_waited = true;
+    up_facts(up, &facts);
+    if (facts.n_unlisted < up->n_unlisted) {
+        up_say_listed(up, &facts);
+    }
+}
+
+/* The last of those that were late. Not by a change of the list: a server tells of its tools before
+ * the rest of its lists has come, and one that fails changes nothing. */
+static void up_on_there(RouterListener *listener)
+{
+    Up *up = (Up *)(void *)((char *)listener - offsetof(Up, lists));
+    UpFacts facts;
+
+    if (!up->has_waited || up->n_unlisted == 0) {
+        return;
+    }
+    up_facts(up, &facts);
+    if (facts.n_unlisted == 0) {
+        up_say_listed(up, &facts);
+    }
+}
+
 static int up_start(Up *up, Diag *reterr_diag)
 {
     const UpOptions *options = up->options;
-    SourcesWith with = {.diagnostics = options->diagnostics,
-                        .toolkit = options->toolkit,
-                        .reload = true,
-                        .servers = true};
+    SourcesWith with = {
+        .diagnostics = options->diagnostics, .may_toolkit = true, .reload = true, .servers = true};
     uint8_t random[16];
     int r = random_fill(random, sizeof(random));
 
@@ -519,10 +581,15 @@ static int up_serve(Up *up, Diag *reterr_diag)
         up->options->ready(up->options->context, &facts);
     }
     up_tell_ready(up);
+    end_signals_watch(hub_loop(up->hub), up->options->log, up->config.drain_ms, end_signals_reload);
+    up->n_unlisted = facts.n_unlisted;
+    up->lists = (RouterListener){.there = up_on_there, .opened = up_on_opened};
+    router_listen(hub_router(up->hub), &up->lists);
     end_signals_unblock();
     io_loop_hold(hub_loop(up->hub));
     r = io_loop_run(hub_loop(up->hub));
     io_loop_release(hub_loop(up->hub));
+    router_unlisten(hub_router(up->hub), &up->lists);
     up_unwatch_files(up);
     return r != 0 ? err_pass(r) : up_end_commands(up);
 }

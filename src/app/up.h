@@ -31,7 +31,9 @@ typedef struct UpFacts {
     const char *queue;     /* the file of the durable queue; NULL: there is none */
     const char *config;    /* the file that was read, as `load` named it; NULL: embedded defaults */
     const char *state;     /* the folder that is configured; NULL: the user's */
-    size_t n_tools;
+    size_t n_tools;        /* that are known */
+    size_t
+        n_unlisted; /* servers whose tools are not known yet: they are asked when somebody lists */
 } UpFacts;
 
 typedef struct UpOptions {
@@ -40,9 +42,11 @@ typedef struct UpOptions {
     int (*load)(void *context, Config *ret, Diag *reterr_diag);
     /* It serves. May be NULL. */
     void (*ready)(void *context, const UpFacts *facts);
+    /* Servers that were unlisted have listed their tools, or failed to: what is known now. Comes
+     * when they have all been waited for, and again when the last of them has. May be NULL. */
+    void (*listed)(void *context, const UpFacts *facts);
     void *context;
     bool diagnostics; /* offer echo, sleep and fail, too */
-    bool toolkit;     /* offer templates and analyses, too */
     const LogSink *log;
 } UpOptions;
 

@@ -39,6 +39,7 @@ static McpDoorConfig front_door_config(const UpFront *front, const Config *confi
         .logging = true,
         .max_request_bytes = config->max_request_bytes,
         .max_response_bytes = config->max_response_bytes,
+        .max_line_bytes = config->max_line_bytes,
         .drain_ms = config->drain_ms,
         .log = front->with.log,
     };

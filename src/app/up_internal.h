@@ -65,8 +65,11 @@ typedef struct Up {
     UpFile files[UP_N_FILES];
     UpFile *keys; /* by issuer */
     size_t n_keys;
-    bool is_closing; /* one signal has come: the next one does not wait */
-    bool is_working; /* then: jobs still run */
+    RouterListener lists; /* told when servers have listed what they have, */
+    size_t n_unlisted;    /* as many as had not when it was last said */
+    bool has_waited;      /* for those that list in time: others come one by one */
+    bool is_closing;      /* one signal has come: the next one does not wait */
+    bool is_working;      /* then: jobs still run */
 } Up;
 
 /* ---- up.c ---- */

@@ -127,6 +127,9 @@ int up_queue_new(UpQueue **ret, const UpQueueConfig *config, Diag *reterr_diag)
                              &(CommandDoorConfig){.hub = config->hub,
                                                   .jobs = queue->jobs,
                                                   .takes_all = queue->numbers.takes_all,
+                                                  .known_ms = queue->numbers.known_ms,
+                                                  .expects_tools = config->expects_tools,
+                                                  .context = config->context,
                                                   .identity = config->identity,
                                                   .log = config->log});
     }
@@ -225,6 +228,7 @@ bool up_queue_differs(const UpQueue *queue, const Config *config)
     }
     return path != NULL &&
            (strcmp(path, queue->path) != 0 || was->takes_all != is->takes_all ||
-            was->keep_ms != is->keep_ms || was->keep_bytes != is->keep_bytes ||
-            was->max_waiting != is->max_waiting || was->max_running != is->max_running);
+            was->keep_ms != is->keep_ms || was->known_ms != is->known_ms ||
+            was->keep_bytes != is->keep_bytes || was->max_waiting != is->max_waiting ||
+            was->max_running != is->max_running);
 }

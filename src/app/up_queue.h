@@ -24,6 +24,7 @@ typedef struct UpQueueConfig {
     const McpIdentity *identity; /* borrowed until free, as log */
     const Config *config;        /* until return */
     const LogSink *log;
+    bool (*expects_tools)(void *context, int64_t within_ms); /* CommandDoorConfig's; may be NULL */
     void (*closed)(void *context); /* after shutdown: nothing runs any more */
     void *context;
 } UpQueueConfig;

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "app/end_signals.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "io/error_text.h"
@@ -268,6 +269,17 @@ static void economy_change(Up *up, const Config *next)
     }
 }
 
+/* Whoever has used it should know where it has gone, and how it comes back. */
+static void toolkit_change(Up *up, const Config *next)
+{
+    if (config_offers_toolkit(&up->config) && !config_offers_toolkit(next) &&
+        next->toolkit == CONFIG_TOOLKIT_UNSAID) {
+        logsink_write(up->options->log, LOGSINK_LEVEL_WARN, "reload",
+                      "the toolkit (templates, code analysis) is offered no more, since the "
+                      "settings name other tools now; \"toolkit\": true offers it beside them");
+    }
+}
+
 /* ---- MCP servers ---- */
 
 /* A server that has a fault now and had none goes on as it is, with all else: a file that is being
@@ -317,8 +329,10 @@ static int reload_to(Up *up, Config *next, bool pipe_can_wait, Diag *reterr_diag
                       "the queue stays as it is: its settings count from the next start on");
     }
     economy_change(up, next);
+    toolkit_change(up, next);
     router_set_times(hub_router(up->hub), &next->limits);
     router_set_page_size(hub_router(up->hub), next->page_size);
+    end_signals_set_drain(hub_loop(up->hub), next->drain_ms);
     config_deinit(&up->config);
     up->config = *next;
     return 0;

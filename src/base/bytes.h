@@ -10,6 +10,7 @@
 
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum {
     BYTES_E_FULL = 1, /* the append would pass max_bytes; nothing was appended */
@@ -34,6 +35,13 @@ typedef struct BytesLent {
 
 #define BYTES_LENT_NULL ((BytesLent){0, {NULL, 0}})
 #define BYTES_LEND_MIN  ((size_t)32 * 1024)
+
+/* The same four bytes in the other order: what a length was meant to be if it was written with its
+ * most significant byte at the wrong end. */
+TW_INLINE uint32_t bytes_swap32(uint32_t n)
+{
+    return n >> 24 | (n >> 8 & 0xFF00u) | (n << 8 & 0xFF0000u) | n << 24;
+}
 
 /* Empty; allocates nothing yet. */
 void bytes_init(Bytes *b, size_t max_bytes);

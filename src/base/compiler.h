@@ -34,3 +34,15 @@
 #endif
 
 #define TW_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Whether a sanitizer watches this build: it is slower, and takes addresses without end. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TW_IS_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define TW_IS_SANITIZED 1
+#endif
+#endif
+#ifndef TW_IS_SANITIZED
+#define TW_IS_SANITIZED 0
+#endif

@@ -55,6 +55,11 @@
 #define LIMIT_MCP_REQUEST_BYTES  ((size_t)1024 * 1024)
 #define LIMIT_MCP_RESPONSE_BYTES ((size_t)10 * 1024 * 1024)
 
+/* A line to an MCP client, with its newline. The official TypeScript client closes the session when
+ * more than 10 MiB are in its buffer: what it has of the line and the whole chunk of up to 64 KiB
+ * in which the line ends, with whatever follows it there. */
+#define LIMIT_MCP_LINE_BYTES ((size_t)10 * 1024 * 1024 - (size_t)64 * 1024)
+
 /* Calls of one session in flight, and the token bucket of its rate, as the toolkit server states
  * them. */
 #define LIMIT_CALLS_IN_FLIGHT 128
@@ -68,6 +73,24 @@
 
 /* What calls in flight get to finish when the session ends. */
 #define LIMIT_DRAIN_MS 30000
+
+/* What the loop may run for one peer before it goes on to the others: a thousand times what a turn
+ * takes. Sanitizers slow it down. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define LIMIT_TURN_MS 10000
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define LIMIT_TURN_MS 10000
+#endif
+#endif
+#ifndef LIMIT_TURN_MS
+#define LIMIT_TURN_MS 1000
+#endif
+
+/* After a signal that asks the process to end: how long the loop may not come round, and what the
+ * end may take beyond the time that calls in flight have. */
+#define LIMIT_END_QUIET_MS 10000
+#define LIMIT_END_LATE_MS  10000
 
 /* Tools, resources, templates or prompts of one router, each; a session lists them all. */
 #define LIMIT_ROUTER_ENTRIES 65536
@@ -253,6 +276,11 @@
 #define LIMIT_QUEUE_KEEP_MS    ((int64_t)24 * 60 * 60 * 1000)
 #define LIMIT_QUEUE_KEEP_BYTES ((uint64_t)256 * 1024 * 1024)
 
+/* How often in a row a job may be running when its process dies, before it is taken for the cause,
+ * whatever its attempts: a hub that is started again and again must not be killed by one job. Fits
+ * in two bits (STORE_FLAG_CRASHES). */
+#define LIMIT_QUEUE_CRASHES 3
+
 /* Attempts of a job that may be tried again; how long the next one waits: a second, doubled with
  * each, five minutes at most: what is broken for longer is seen to by people. */
 #define LIMIT_QUEUE_ATTEMPTS       3
@@ -324,13 +352,14 @@
 
 /* The command door. A body: what its real clients may send. How long an answer may be waited for,
  * and requests that wait at once. A lease of an application that fetches its jobs, unless it says
- * another; and how long after its last visit one counts as being there. */
+ * another; and how long after it was last heard of one is still known, which is longer than it
+ * takes to start one again. */
 #define LIMIT_COMMAND_BYTES        ((size_t)10 * 1024 * 1024)
 #define LIMIT_COMMAND_WAIT_MS      ((int64_t)60 * 1000)
 #define LIMIT_COMMAND_WAITING      1024
 #define LIMIT_COMMAND_LEASE_MS     ((int64_t)60 * 1000)
 #define LIMIT_COMMAND_LEASE_MAX_MS ((int64_t)24 * 60 * 60 * 1000)
-#define LIMIT_COMMAND_THERE_MS     ((int64_t)90 * 1000)
+#define LIMIT_COMMAND_KNOWN_MS     ((int64_t)10 * 60 * 1000)
 
 /* An agent's files (providers/files.h). A file that is read or written: ten times what a model
  * takes in. Of a command, each of its outputs: what a model reads of it; and the time of the

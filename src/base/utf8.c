@@ -369,3 +369,26 @@ unsigned utf8_encode(uint32_t code_point, char out[4])
     out[3] = (char)(0x80 | (code_point & 0x3F));
     return 4;
 }
+
+size_t utf8_mend(char *p, size_t n)
+{
+    const char *end = p + n;
+    const char *from = p;
+    char *to = p;
+
+    while (from < end) {
+        unsigned high = utf8_surrogate(from, end);
+        unsigned low = (high & 0xFC00) == 0xD800 ? utf8_surrogate(from + 3, end) : 0;
+
+        if (high == 0) {
+            *to++ = *from++;
+        } else if ((low & 0xFC00) == 0xDC00) {
+            to += utf8_encode(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00), to);
+            from += 6;
+        } else {
+            to += utf8_encode(0xFFFD, to);
+            from += 3;
+        }
+    }
+    return (size_t)(to - p);
+}

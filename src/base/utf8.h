@@ -68,6 +68,17 @@ TW_INLINE unsigned utf8_sequence(const char *p, const char *end)
     return length;
 }
 
+/* The code unit of half a surrogate pair in the form of json_string_exact, the three bytes that it
+ * would have if it were a character, at p (p < end); 0 if there is none. */
+TW_INLINE unsigned utf8_surrogate(const char *p, const char *end)
+{
+    if (end - p < 3 || utf8_byte(p) != 0xED || (utf8_byte(p + 1) & 0xE0) != 0xA0 ||
+        (utf8_byte(p + 2) & 0xC0) != 0x80) {
+        return 0;
+    }
+    return 0xD000 | (utf8_byte(p + 1) & 0x3F) << 6 | (utf8_byte(p + 2) & 0x3F);
+}
+
 /* Whether the n bytes at p (may be NULL if n is 0) are valid. If not, *ret_bad (optional) is the
  * offset of the first byte of the first invalid sequence: all before it is valid. */
 bool utf8_valid(const char *p, size_t n, size_t *ret_bad);
@@ -80,6 +91,11 @@ bool utf8_has_path(Utf8Path path);
 
 /* Code points in valid text. (In any text: bytes that are not continuation bytes.) */
 size_t utf8_count(const char *p, size_t n);
+
+/* Makes UTF-8 of the n bytes at p, text of json_string_exact: half of a surrogate pair becomes
+ * U+FFFD, two that belong together become their character. Returns how many bytes it has now, never
+ * more than n. What is wrong in another way stays as it is. */
+size_t utf8_mend(char *p, size_t n);
 
 /* Writes the sequence of code_point; returns its length, or 0 (nothing written) for a surrogate and
  * above U+10FFFF. */

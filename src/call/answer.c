@@ -21,7 +21,8 @@ void call_answer_init(CallAnswer *answer, size_t max_bytes)
     *answer = (CallAnswer){.max_bytes = max_bytes};
     bytes_init(&answer->content, max_bytes);
     bytes_init(&answer->structured, max_bytes);
-    bytes_init(&answer->spoken, max_bytes);
+    /* A text of JSON: what must be escaped becomes twice as long. */
+    bytes_init(&answer->spoken, max_bytes < SIZE_MAX / 4 ? max_bytes * 2 + 64 : SIZE_MAX);
     bytes_init(&answer->compact, max_bytes);
     /* Bounded by n_words; the arena itself also has alignment and growing arrays in it. */
     arena_init(&answer->words, SIZE_MAX);
@@ -463,8 +464,8 @@ const CallResult *call_answer_result(CallAnswer *answer)
     if (result->kind == CALL_RESULT_TOOL && answer->structured.n > 0 && answer->content.n == 0) {
         answer_speak(answer);
     }
-    if (answer->piece.n > answer->max_bytes - answer->structured.n ||
-        answer->n_words > answer->max_bytes - answer->structured.n - answer->piece.n) {
+    if (answer->content.n > answer->max_bytes - answer->structured.n ||
+        answer->n_words > answer->max_bytes - answer->structured.n - answer->content.n) {
         answer_fail(answer, BYTES_E_FULL);
     }
     if (answer->r != 0) {

@@ -42,7 +42,8 @@ typedef struct CallAnswer {
 /* The completion values that one answer holds at most; MCP's rule. */
 #define CALL_ANSWER_VALUES 100
 
-/* An empty tool result; allocates nothing. max_bytes bounds all of the answer together. */
+/* An empty tool result; allocates nothing. max_bytes bounds all of the answer together, but for the
+ * text that structured content is given as besides: a door that sends both has its own limit. */
 void call_answer_init(CallAnswer *answer, size_t max_bytes);
 void call_answer_deinit(CallAnswer *answer);
 

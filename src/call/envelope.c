@@ -115,7 +115,7 @@ static void write_context(JsonWriter *w, Span context, Span method)
     json_write_object(w);
     if (method.n > 0) {
         json_write_key(w, SPAN("method"));
-        json_write_string(w, method);
+        json_write_exact(w, method);
     }
     json_write_end_object(w);
 }
@@ -145,10 +145,10 @@ int envelope_write(const Envelope *envelope, const EnvelopeTimes *times, Span me
     json_write_key(&w, envelope_member_name(ENVELOPE_MEMBER_OK));
     json_write_bool(&w, envelope->is_ok);
     json_write_key(&w, envelope_member_name(ENVELOPE_MEMBER_CODE));
-    json_write_string(&w, code);
+    json_write_exact(&w, code);
     json_write_key(&w, envelope_member_name(ENVELOPE_MEMBER_MSG));
-    json_write_string(&w, envelope->message.n > 0 ? envelope->message
-                                                  : default_message(envelope, code));
+    json_write_exact(&w,
+                     envelope->message.n > 0 ? envelope->message : default_message(envelope, code));
     json_write_key(&w, envelope_member_name(ENVELOPE_MEMBER_WARNINGS));
     json_write_raw(&w, envelope->warnings.n > 0 ? envelope->warnings : SPAN("[]"));
     json_write_key(&w, envelope_member_name(ENVELOPE_MEMBER_NEXT_ACTIONS));
@@ -205,7 +205,7 @@ static void write_named_action(JsonWriter *w, Span method, Span reason)
 {
     json_write_object(w);
     json_write_key(w, SPAN("method"));
-    json_write_string(w, method);
+    json_write_exact(w, method);
     json_write_key(w, SPAN("reason"));
     json_write_string(w, reason);
     json_write_end_object(w);

@@ -42,6 +42,7 @@ typedef enum EnvelopeCode {
     ENVELOPE_INVALID_RESULT, /* what it answered is no envelope that could be relied on */
     ENVELOPE_RESULT_DROPPED, /* it has ended, and its result was not kept */
     ENVELOPE_INTERRUPTED,    /* the hub or whoever ran it ended: it may have run */
+    ENVELOPE_QUARANTINED,    /* the hub died while it ran, again and again */
     ENVELOPE_INPUT_REQUIRED, /* it asks for what this caller cannot give */
     ENVELOPE_INTERNAL,
     ENVELOPE_ERROR, /* a failure that names no code */

@@ -48,6 +48,8 @@ static const CodeRow code_rows[ENVELOPE_N_CODES] = {
     [ENVELOPE_INTERRUPTED] = {SPAN_INIT("INTERRUPTED"),
                               "Whoever ran the command went away meanwhile: it may have run",
                               false},
+    [ENVELOPE_QUARANTINED] = {SPAN_INIT("QUARANTINED"),
+                              "The hub died while the command ran, three times in a row", false},
     [ENVELOPE_INPUT_REQUIRED] = {SPAN_INIT("INPUT_REQUIRED"),
                                  "The command needs input that this caller cannot give", false},
     [ENVELOPE_INTERNAL] = {SPAN_INIT("INTERNAL"), "Internal error", false},

@@ -91,10 +91,10 @@ static int read_text(JsonValue first, JsonValue second, Arena *arena, Span *ret)
 
     *ret = SPAN_NULL;
     if (is_kind(first, JSON_STRING)) {
-        r = json_string(first, arena, ret);
+        r = json_string_exact(first, arena, ret);
     }
     if (r == 0 && ret->n == 0 && is_kind(second, JSON_STRING)) {
-        r = json_string(second, arena, ret);
+        r = json_string_exact(second, arena, ret);
     }
     return r != 0 ? err_fold(r) : 0;
 }

@@ -51,7 +51,7 @@ static int result_add_text(Envelope *ret, const char *name, Span text, Arena *ar
 
     bytes_init(&json, LIMIT_JSON_BYTES);
     json_writer_init(&w, &json, JSON_STYLE_COMPACT);
-    json_write_string(&w, text);
+    json_write_exact(&w, text);
     r = json_writer_finish(&w);
     return r != 0 ? err_fold(r) : result_add(ret, name, bytes_span(&json), arena);
 }
@@ -102,7 +102,7 @@ static int result_of_error(const CallResult *result, Arena *arena, Envelope *ret
     if (r == 0 && result->error_type.n > 0) {
         r = result_add_text(ret, "errorType", result->error_type, arena);
     }
-    if (r == 0 && result->wire_code != 0) {
+    if (r == 0 && call_result_has_code(result)) {
         r = result_add_number(ret, "errorNumber", result->wire_code, arena);
     }
     if (r == 0 && result->retry_after_ms > 0) {
@@ -215,11 +215,11 @@ static int result_read_error(JsonValue structured, Arena *arena, Envelope *ret)
         return 0;
     }
     if (json_get(error, SPAN("code"), &value) && json_kind(value) == JSON_STRING) {
-        r = json_string(value, arena, &ret->code);
+        r = json_string_exact(value, arena, &ret->code);
     }
     if (r == 0 && ret->message.n == 0 && json_get(error, SPAN("message"), &value) &&
         json_kind(value) == JSON_STRING) {
-        r = json_string(value, arena, &ret->message);
+        r = json_string_exact(value, arena, &ret->message);
     }
     return err_fold(r);
 }

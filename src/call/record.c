@@ -45,7 +45,7 @@ static void write_text(JsonWriter *w, const char *name, Span text)
 {
     if (text.n > 0) {
         json_write_key(w, span_from_str(name));
-        json_write_string(w, text);
+        json_write_exact(w, text);
     }
 }
 
@@ -64,9 +64,9 @@ static void write_tool(JsonWriter *w, const CallResult *result)
     json_write_key(w, SPAN("content"));
     write_between(w, "[", result->pieces, result->n_pieces, ']');
     write_json(w, "structured", result->structured);
-    if (result->is_error) {
+    if (result->is_error || result->says_no_error) {
         json_write_key(w, SPAN("isError"));
-        json_write_bool(w, true);
+        json_write_bool(w, result->is_error);
     }
     write_json(w, "meta", result->meta);
     write_members(w, "members", result->members);
@@ -85,7 +85,10 @@ static void write_error(JsonWriter *w, const CallResult *result)
     write_text(w, "message", result->message);
     write_json(w, "data", result->data);
     write_text(w, "type", result->error_type);
-    write_number(w, "code", result->wire_code);
+    if (call_result_has_code(result)) {
+        json_write_key(w, SPAN("code"));
+        json_write_int(w, result->wire_code);
+    }
     write_number(w, "retryAfterMs", result->retry_after_ms);
 }
 
@@ -98,7 +101,7 @@ static void write_ask(JsonWriter *w, const CallResult *result)
     for (size_t i = 0; i < result->n_asks; i++) {
         const CallAsk *ask = &result->asks[i];
 
-        json_write_key(w, ask->key);
+        json_write_exact_key(w, ask->key);
         json_write_object(w);
         json_write_key(w, SPAN("kind"));
         json_write_string(w, span_from_str(ask_names[ask->kind]));
@@ -150,7 +153,7 @@ static int read_text(JsonValue object, const char *name, Arena *arena, Span *ret
     if (r != 0 || value.node == NULL) {
         return r;
     }
-    r = json_string(value, arena, ret);
+    r = json_string_exact(value, arena, ret);
     return r != 0 ? err_fold(r) : 0;
 }
 
@@ -235,8 +238,9 @@ static int read_tool(JsonValue object, Arena *arena, CallResult *ret)
 
     ret->kind = CALL_RESULT_TOOL;
     read_json(object, "structured", &ret->structured);
-    if (r == 0 && json_get(object, SPAN("isError"), &value) && !json_bool(value, &ret->is_error)) {
-        r = RECORD_E_MALFORMED;
+    if (r == 0 && json_get(object, SPAN("isError"), &value)) {
+        r = json_bool(value, &ret->is_error) ? 0 : RECORD_E_MALFORMED;
+        ret->says_no_error = !ret->is_error;
     }
     if (r == 0) {
         r = read_member(object, "meta", JSON_OBJECT, &value);
@@ -282,7 +286,7 @@ static int read_error(JsonValue object, Arena *arena, CallResult *ret)
 static int read_one_ask(JsonValue key, JsonValue object, Arena *arena, CallAsk *ret)
 {
     size_t kind = 0;
-    int r = json_string(key, arena, &ret->key);
+    int r = json_string_exact(key, arena, &ret->key);
 
     if (r != 0) {
         return err_fold(r);

@@ -52,6 +52,11 @@ const char *const call_error_names[CALL_N_ERRORS] = {
     [CALL_ERROR_OWN] = "own",
 };
 
+bool call_result_has_code(const CallResult *result)
+{
+    return result->wire_code != 0 || (result->error == CALL_ERROR_OWN && result->is_relayed);
+}
+
 const char *call_error_text(CallError error)
 {
     size_t i = (size_t)error;

@@ -26,7 +26,7 @@ typedef enum CallError {
     CALL_ERROR_UNKNOWN_PROMPT,
     CALL_ERROR_UNKNOWN_RESOURCE,  /* wire_code: a number of the provider's own for it, and data its
                                      own, with the uri; where the protocol lets it choose */
-    CALL_ERROR_INVALID_ARGUMENTS, /* data: [{"path","message"}…] */
+    CALL_ERROR_INVALID_ARGUMENTS, /* message: all that is wrong; data: [{"path","message"}…] */
     CALL_ERROR_INVALID_CURSOR,
     CALL_ERROR_RATE,        /* over the rate; retry_after_ms says when to come back */
     CALL_ERROR_BUSY,        /* too many calls of this session in flight */
@@ -134,9 +134,11 @@ typedef struct CallResult {
     Span beside;            /* tool: members of the result for clients that know no structured
                                content, written as `members`; for others structured has the same */
     bool is_error;          /* tool: it ran and failed */
+    bool is_interrupted;    /* a failure, on its way between two processes: Call.may_have_run */
+    bool says_no_error;     /* tool: whoever ran it said in so many words that it did not fail */
     bool is_private;        /* resource: must not be shared between users by a cache */
     int64_t ttl_ms;         /* resource: how long it stays fresh; 0 not at all */
-    Span description;       /* prompt: text, not JSON; may be empty */
+    Span description;       /* prompt: text, not JSON; p NULL: there is none */
     int64_t total;          /* completion: how many there are; < 0 unknown */
     bool has_more;
 
@@ -147,8 +149,10 @@ typedef struct CallResult {
     CallError error;
     Span message;    /* text, a sentence for people */
     Span data;       /* one JSON value, or empty */
-    Span error_type; /* RAISED: UTF-8 text, the exception's class; may be empty */
-    int wire_code;
+    Span error_type; /* RAISED: UTF-8 text, the exception's class; may be empty. Of a tool's result:
+                        it is no answer of the tool's own, its program failed; message has the same
+                        words as its content, for doors whose protocol has an error for that */
+    int wire_code;   /* 0: none, unless it is relayed */
     bool is_relayed; /* OWN: another server's answer to the request: an error of the protocol there,
                         and so here; else a tool's own error is a report of the tool */
     int64_t retry_after_ms;
@@ -169,6 +173,9 @@ typedef struct CallResult {
                   .pieces = (p),                                                                   \
                   .n_pieces = (n),                                                                 \
                   .content_kinds = CALL_CONTENT_TEXT})
+
+/* Does the error have a number of the provider's (wire_code)? */
+bool call_result_has_code(const CallResult *result);
 
 /* "unknown_tool" …: for programs. They are in files and logs, and so do not change. */
 extern const char *const call_error_names[CALL_N_ERRORS];

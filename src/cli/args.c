@@ -29,6 +29,28 @@ int cli_usage_error(const CliArgs *args, const char *format, ...)
     return CLI_EXIT_USAGE;
 }
 
+int cli_args_time(const CliArgs *args, size_t place, bool may_be_zero, int64_t *ms)
+{
+    Span name = span_from_str(args->command->options[place].name);
+    const char *value = args->values[place];
+    Span text = span_from_str(value != NULL ? value : "");
+    int64_t parsed = 0;
+
+    if (value == NULL) {
+        return 0;
+    }
+    if (text_parse_duration_ms(text, &parsed) != 0 ||
+        (text.p[text.n - 1] <= '9' && !span_ends_with(name, SPAN("-ms")))) {
+        return cli_usage_error(args, "--%s is '%s'; it needs a number and a unit: 500ms, 30s, 5m",
+                               name.p, value);
+    }
+    if (parsed == 0 && !may_be_zero) {
+        return cli_usage_error(args, "--%s is '%s'; it must be more than 0", name.p, value);
+    }
+    *ms = parsed;
+    return 0;
+}
+
 bool cli_wants_colour(FILE *stream)
 {
     const char *no_colour = getenv("NO_COLOR");

@@ -292,6 +292,8 @@ static int session_start(ChatSession *session, Diag *diag)
     if (r != 0) {
         return err_pass(r);
     }
+    /* SIGINT ends an answer, and the session goes on. */
+    end_signals_watch(session->loop, config.log, END_TAKES_ITS_TIME, SIGINT);
     config.loop = session->loop;
     return agent_client_new(&session->client, &config, diag);
 }

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* Exit statuses of every command. */
@@ -98,6 +99,11 @@ void cli_help_program(FILE *out);
 
 /* Explains wrong use on stderr, as "toolwire validate: …", and returns CLI_EXIT_USAGE. */
 TW_PRINTF(2, 3) int cli_usage_error(const CliArgs *args, const char *format, ...);
+
+/* The time that was given to the option at that place of the command's table, into *ms; untouched
+ * if none was. It has a unit (500ms, 30s, 5m), unless the option's name has one: --drain-ms 500.
+ * More than 0 unless may_be_zero. 0, or CLI_EXIT_USAGE: it was explained. */
+int cli_args_time(const CliArgs *args, size_t place, bool may_be_zero, int64_t *ms);
 
 /* Whether output for people on this stream may be coloured: a terminal, and NO_COLOR unset or
  * empty. */

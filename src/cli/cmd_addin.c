@@ -8,7 +8,6 @@
 #include "app/config.h"
 #include "base/alloc.h"
 #include "base/limits.h"
-#include "base/text.h"
 #include "cli/limit_flags.h"
 #include "io/error_text.h"
 #include "io/pipe_place.h"
@@ -82,19 +81,13 @@ static void addin_on_changed(void *context, AddinState state, Span why, int64_t 
 /* An option's duration in place of what was there. 0, or CLI_EXIT_USAGE: it was explained. */
 static int addin_read_time(const CliArgs *args, int option, int64_t *ms)
 {
-    const char *value = args->values[option];
-    int64_t parsed;
+    int r = cli_args_time(args, (size_t)option, false, ms);
 
-    if (value == NULL) {
-        return 0;
+    if (r == 0 && *ms > ADDIN_TIME_MAX_MS && args->values[option] != NULL) {
+        r = cli_usage_error(args, "--%s is '%s'; it can be a day at most",
+                            addin_options[option].name, args->values[option]);
     }
-    if (text_parse_duration_ms(span_from_str(value), &parsed) != 0 || parsed < 1 ||
-        parsed > ADDIN_TIME_MAX_MS) {
-        return cli_usage_error(args, "--%s: '%s' is not a duration between 1ms and a day",
-                               addin_options[option].name, value);
-    }
-    *ms = parsed;
-    return 0;
+    return r;
 }
 
 static int addin_read_times(const CliArgs *args, AddinRunOptions *options)

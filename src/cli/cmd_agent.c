@@ -39,6 +39,7 @@ enum {
     OPTION_TEMPLATES,
     OPTION_WRITE_ROOT,
     OPTION_STATE,
+    OPTION_TOOLKIT,
     OPTION_NO_TOOLKIT,
     OPTION_ALONE,
 };
@@ -167,6 +168,7 @@ static int agent_apply_flags(const CliArgs *args, Config *config)
     }
     r = r != 0 ? r : agent_set_lists(args, config);
     r = r != 0 ? r : agent_add_rules(args, config);
+    source_flags_set_toolkit(args->values[OPTION_TOOLKIT], args->values[OPTION_NO_TOOLKIT], config);
     if (args->values[OPTION_ALLOW_NETWORK] != NULL) {
         config->agent.allow_network = true;
     }
@@ -197,9 +199,11 @@ static int agent_check(const CliArgs *args, const Config *config)
 static bool agent_may_use_hub(const CliArgs *args)
 {
     static const size_t options[] = {
-        OPTION_TOOLS,      OPTION_CALL_SOCKET,   OPTION_CALL_SOCKET_SCHEMA, OPTION_PIPE,
-        OPTION_PIPE_TOOLS, OPTION_PING_INTERVAL, OPTION_PONG_TIMEOUT,       OPTION_DIAGNOSTICS,
-        OPTION_TEMPLATES,  OPTION_WRITE_ROOT,    OPTION_NO_TOOLKIT,         OPTION_ALONE,
+        OPTION_TOOLS,        OPTION_CALL_SOCKET, OPTION_CALL_SOCKET_SCHEMA,
+        OPTION_PIPE,         OPTION_PIPE_TOOLS,  OPTION_PING_INTERVAL,
+        OPTION_PONG_TIMEOUT, OPTION_DIAGNOSTICS, OPTION_TEMPLATES,
+        OPTION_WRITE_ROOT,   OPTION_TOOLKIT,     OPTION_NO_TOOLKIT,
+        OPTION_ALONE,
     };
 
     for (size_t i = 0; i < TW_ARRAY_SIZE(options); i++) {
@@ -238,7 +242,6 @@ static int agent_serve(const CliArgs *args, const Config *config)
     r = agent_stdio(&(AgentOptions){.config = config,
                                     .hub_path = hub_path,
                                     .diagnostics = args->values[OPTION_DIAGNOSTICS] != NULL,
-                                    .toolkit = args->values[OPTION_NO_TOOLKIT] == NULL,
                                     .trace = args->values[OPTION_TRACE] != NULL,
                                     .log = &args->log},
                     &diag);

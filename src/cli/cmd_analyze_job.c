@@ -105,6 +105,9 @@ static int job_loop_run(JobLoop *loop)
     for (size_t i = 0; i < END_SIGNALS_N && r == 0; i++) {
         r = io_signal_new(&loop->signals[i], loop->loop, end_signals[i], job_on_signal, loop);
     }
+    if (r == 0) {
+        end_signals_watch(loop->loop, &loop->job->args->log, END_TAKES_ITS_TIME, 0);
+    }
     if (r == 0 && io_terminal_is(fileno(stderr))) {
         r = io_timer_new(&loop->timer, loop->loop, true, job_on_timer, loop);
     }

@@ -252,6 +252,23 @@ static void say_files(AnalyzeText *text, const AnalyzeAsked *asked, const Comple
     analyze_say_grid(text, &grid);
 }
 
+/* Names of files that the analyser crashed over; more than these are only counted. */
+#define TABLE_FAILED_MAX 10
+
+/* A person will want to know which, and to tell us. */
+static void say_failed(AnalyzeText *text, const ComplexityReport *report)
+{
+    size_t n_told = 0;
+
+    for (size_t i = 0; i < report->n_skipped && n_told < TABLE_FAILED_MAX; i++) {
+        if (report->skipped[i].reason == COMPLEXITY_SKIP_FAILED) {
+            analyze_say_span(text, n_told++ == 0 ? SPAN("the analyser failed on: ") : SPAN(", "));
+            analyze_say_name(text, report->skipped[i].path);
+        }
+    }
+    analyze_say_span(text, n_told > 0 ? SPAN("\n") : SPAN(""));
+}
+
 void analyze_say_skipped(AnalyzeText *text, const ComplexityReport *report)
 {
     size_t n_told = 0;
@@ -266,6 +283,7 @@ void analyze_say_skipped(AnalyzeText *text, const ComplexityReport *report)
         }
     }
     analyze_say_span(text, n_told > 0 ? SPAN("\n") : SPAN(""));
+    say_failed(text, report);
     if (report->summary.n_with_parse_errors > 0) {
         analyze_say_span(text, n_told > 0 ? SPAN("") : SPAN("\n"));
         analyze_say_span(text, SPAN("not understood in places: "));

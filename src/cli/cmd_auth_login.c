@@ -104,7 +104,6 @@ static int login_word(const CliArgs *args, int option, char **place)
 static int login_numbers(const CliArgs *args, OauthSettings *settings, int64_t *ret_ms)
 {
     const char *port = args->values[OPTION_PORT];
-    const char *timeout = args->values[OPTION_TIMEOUT];
     const char *grant = args->values[OPTION_GRANT];
     uint64_t number = 0;
 
@@ -119,12 +118,8 @@ static int login_numbers(const CliArgs *args, OauthSettings *settings, int64_t *
         return cli_usage_error(args, "--port: '%s' is no port", port);
     }
     settings->redirect_port = (unsigned)number;
-    if (timeout != NULL &&
-        (text_parse_duration_ms(span_from_str(timeout), ret_ms) != 0 || *ret_ms <= 0)) {
-        return cli_usage_error(args, "--timeout: '%s' is not a duration (30s, 5m)", timeout);
-    }
     settings->is_dpop = args->values[OPTION_DPOP] != NULL;
-    return CLI_EXIT_DONE;
+    return cli_args_time(args, OPTION_TIMEOUT, false, ret_ms);
 }
 
 static int login_settings(const CliArgs *args, OauthSettings *settings, int64_t *ret_ms)

@@ -61,6 +61,8 @@ const CliCommand cmd_bridge = {
     .summary = "MCP server for the tools of a parent, such as toolwire host",
     .details = "SOCKET is the parent's call socket, SCHEMA the file in which it describes its\n"
                "tools. The parent is called when a tool is, and found again after its end.\n"
+               "A call ends after its tool's timeout_ms in SCHEMA, else after --call-timeout-ms\n"
+               "(30s).\n"
                "An MCP client's configuration starts it; 'toolwire host -h' says how to have one\n"
                "printed. TIME is 500ms, 30s, 5m; SIZE is 4096, 64KiB, 1MiB.",
     .options = bridge_options,

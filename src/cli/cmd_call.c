@@ -8,9 +8,11 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/text.h"
 #include "cli/call_arguments.h"
 #include "cli/peer_content.h"
 #include "cli/peer_session.h"
+#include "cli/table.h"
 #include "io/error_text.h"
 #include "io/file.h"
 #include "json/json.h"
@@ -57,24 +59,37 @@ static int call_take_document(const CliArgs *args, Bytes *arguments, Arena *aren
     return json_writer_finish(&w) == 0 ? 0 : cli_usage_error(args, "the arguments are too long");
 }
 
-/* The tool's inputSchema; node NULL if the server does not say. */
-static int call_find_schema(PeerSession *session, Span name, JsonValue *ret)
+/* The tool as the server lists it; node NULL: not at all. */
+static int call_find_tool(PeerSession *session, Span name, JsonValue *ret_tools, JsonValue *ret)
 {
-    JsonValue tools;
     JsonValue member;
     int status =
-        peer_session_list(session, SPAN("tools/list"), SPAN("tools"), SPAN("name"), &tools);
+        peer_session_list(session, SPAN("tools/list"), SPAN("tools"), SPAN("name"), ret_tools);
 
     *ret = JSON_VALUE_NULL;
     if (status != 0) {
         return status;
     }
-    for (JsonIter it = json_iter(tools); json_iter_next(&it);) {
+    for (JsonIter it = json_iter(*ret_tools); json_iter_next(&it);) {
         if (json_get(it.value, SPAN("name"), &member) && json_string_equals(member, name)) {
-            (void)json_get(it.value, SPAN("inputSchema"), ret);
+            *ret = it.value;
         }
     }
     return 0;
+}
+
+/* The tool's inputSchema; node NULL if the server does not say. */
+static int call_find_schema(PeerSession *session, Span name, JsonValue *ret)
+{
+    JsonValue tools;
+    JsonValue tool;
+    int status = call_find_tool(session, name, &tools, &tool);
+
+    *ret = JSON_VALUE_NULL;
+    if (status == 0 && tool.node != NULL) {
+        (void)json_get(tool, SPAN("inputSchema"), ret);
+    }
+    return status;
 }
 
 static int call_take_words(PeerSession *session, const CliArgs *args, Bytes *arguments,
@@ -99,11 +114,45 @@ static int call_take_words(PeerSession *session, const CliArgs *args, Bytes *arg
     return r == 0 ? 0 : peer_session_no_memory(session);
 }
 
+/* The server has refused the call: if it lists no such tool, the nearest name is said, or else
+ * which servers behind it are not there, since it may be theirs. */
+static void call_explain(PeerSession *session, Arena *arena)
+{
+    const char *name = peer_session_args(session)->operands[0];
+    const char *nearest;
+    const char **names;
+    JsonValue tools;
+    JsonValue tool;
+    size_t n = 0;
+
+    if (call_find_tool(session, span_from_str(name), &tools, &tool) != 0 || tool.node != NULL) {
+        return;
+    }
+    names = arena_alloc_array(arena, json_count(tools) + 1, sizeof(*names));
+    for (JsonIter it = json_iter(tools); names != NULL && json_iter_next(&it);) {
+        Span text = arena_copy(arena, peer_content_text(it.value, SPAN("name"), arena));
+
+        names[n] = text.p;
+        n += text.n > 0 ? 1 : 0;
+    }
+    nearest = names == NULL ? NULL : text_nearest(span_from_str(name), names, n);
+    if (nearest != NULL) {
+        fprintf(stderr, "toolwire call: there is no tool '");
+        table_print_safe(stderr, span_from_str(name), false);
+        fprintf(stderr, "'; did you mean '");
+        table_print_safe(stderr, span_from_str(nearest), false);
+        fprintf(stderr, "'?\n");
+        return;
+    }
+    peer_session_tell_servers_of(session, name);
+    (void)peer_session_list(session, SPAN("tools/list"), SPAN("tools"), SPAN("name"), &tools);
+}
+
 static int call_print(PeerSession *session, JsonValue result, Arena *arena)
 {
     JsonValue member;
     bool is_error = false;
-    bool has_content = false;
+    bool has_text = false;
     Diag diag = DIAG_NULL;
     int r = peer_content_check_call(result, &diag);
 
@@ -113,11 +162,11 @@ static int call_print(PeerSession *session, JsonValue result, Arena *arena)
     } else if (r == 0) {
         if (json_get(result, SPAN("content"), &member)) {
             for (JsonIter it = json_iter(member); json_iter_next(&it);) {
-                peer_content_print(stdout, it.value, arena);
-                has_content = true;
+                has_text = peer_content_print(stdout, it.value, arena) || has_text;
             }
         }
-        if (!has_content && json_get(result, SPAN("structuredContent"), &member)) {
+        /* A result in both forms says the same in words. */
+        if (!has_text && json_get(result, SPAN("structuredContent"), &member)) {
             peer_session_print_json(member);
         }
     }
@@ -126,7 +175,7 @@ static int call_print(PeerSession *session, JsonValue result, Arena *arena)
         fprintf(stderr, "toolwire call: the tool failed\n");
     }
     if (r != 0) {
-        return peer_session_malformed(session, &diag);
+        return peer_session_malformed(session, true, &diag);
     }
     return is_error ? CLI_EXIT_FAILED : CLI_EXIT_DONE;
 }
@@ -151,6 +200,9 @@ static int call_tool(PeerSession *session, Span arguments, Arena *arena)
         return peer_session_no_memory(session);
     }
     status = peer_session_request(session, SPAN("tools/call"), bytes_span(&params), &result);
+    if (status != 0 && peer_session_is_refused(session)) {
+        call_explain(session, arena);
+    }
     return status != 0 ? status : call_print(session, result, arena);
 }
 
@@ -170,6 +222,9 @@ static int call_run(const CliArgs *args)
         status = call_take_document(args, &arguments, &arena);
     }
     status = status != 0 ? status : peer_session_open(&session, args);
+    if (status == 0) {
+        peer_session_tell_servers(session, false);
+    }
     if (status == 0 && !call_is_document(args)) {
         status = call_take_words(session, args, &arguments, &arena);
     }

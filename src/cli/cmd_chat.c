@@ -225,7 +225,6 @@ static int chat_read_options(ChatCommand *command)
 {
     const CliArgs *args = command->args;
     ChatOptions *options = &command->options;
-    const char *timeout = args->values[OPTION_TIMEOUT];
     bool is_at_terminal = io_terminal_is(fileno(stdin)) && io_terminal_is(fileno(stderr));
 
     options->args = args;
@@ -234,10 +233,8 @@ static int chat_read_options(ChatCommand *command)
     options->allows_all = args->values[OPTION_YES] != NULL;
     options->can_ask = is_at_terminal && !options->is_json;
     options->is_interactive = args->n_operands == 0 && io_terminal_is(fileno(stdin));
-    if (timeout != NULL &&
-        (text_parse_duration_ms(span_from_str(timeout), &options->idle_ms) != 0 ||
-         options->idle_ms <= 0)) {
-        return cli_usage_error(args, "--timeout is '%s'; it can be 500ms, 30s, 5m", timeout);
+    if (cli_args_time(args, OPTION_TIMEOUT, false, &options->idle_ms) != 0) {
+        return CLI_EXIT_USAGE;
     }
     for (size_t i = 0; i < args->n_repeats; i++) {
         if (args->repeats[i].place == OPTION_ATTACH) {

@@ -29,6 +29,7 @@ enum {
     OPTION_REPLACE,
     OPTION_DRY_RUN,
     OPTION_ENV_REFS,
+    OPTION_TOOLKIT,
     OPTION_JSON,
 };
 
@@ -39,6 +40,8 @@ static const CliOption import_options[] = {
     [OPTION_REPLACE] = {"replace", NULL, "in place of others that have their names there"},
     [OPTION_DRY_RUN] = {"dry-run", NULL, "only show what --write would change"},
     [OPTION_ENV_REFS] = {"env-refs", NULL, "write ${NAME} in place of secrets"},
+    [OPTION_TOOLKIT] = {"toolkit", NULL,
+                        "also write that templates and analyses are offered beside them"},
     [OPTION_JSON] = {"json", NULL, "print what was found, and what became of it, as JSON"},
     {NULL, NULL, NULL},
 };
@@ -222,8 +225,10 @@ static int show_table(Importing *importing)
                 importing->import.n_beyond, IMPORT_MAX_SERVERS);
     }
     if (importing->import.n_servers == 0) {
-        fprintf(stderr, "toolwire import: no servers in %zu file%s\n", importing->n_files,
-                importing->n_files == 1 ? "" : "s");
+        bool writes = importing->args->values[OPTION_WRITE] != NULL && !importing->import.toolkit;
+
+        fprintf(stderr, "toolwire import: no servers in %zu file%s%s\n", importing->n_files,
+                importing->n_files == 1 ? "" : "s", writes ? "; nothing is written" : "");
     }
     return r;
 }
@@ -375,6 +380,17 @@ static int importing_merge(Importing *importing, const char *path, Span text, By
     return r;
 }
 
+/* By default the toolkit is offered where nothing else is: the first servers end that. */
+static void importing_tell_toolkit(const char *path, Span before, Span after)
+{
+    if (import_ends_toolkit(path, before, after)) {
+        fprintf(stderr,
+                "toolwire import: beside these servers the toolkit (templates, code analysis) is "
+                "not offered; --toolkit, or \"toolkit\": true in %s, offers it, too\n",
+                path);
+    }
+}
+
 /* The file that a link leads to is the one that is written. */
 static int importing_save(Importing *importing, const char *path, Span text)
 {
@@ -404,24 +420,43 @@ static void importing_write(Importing *importing, const char *path)
             importing_diff(importing, path, bytes_span(&before), bytes_span(&after));
         }
     } else if (r == 0 && !span_equals(bytes_span(&before), bytes_span(&after))) {
-        (void)importing_save(importing, path, bytes_span(&after));
+        r = importing_save(importing, path, bytes_span(&after));
+    }
+    if (r == 0) {
+        importing_tell_toolkit(path, bytes_span(&before), bytes_span(&after));
     }
     bytes_deinit(&before);
     bytes_deinit(&after);
 }
 
+/* A file without a server would be of no use. */
+static bool importing_can_write(const Importing *importing, const char *path)
+{
+    bool has =
+        importing->import.toolkit || (importing->import.n_servers > 0 && io_place_exists(path));
+
+    for (size_t i = 0; i < importing->import.n_servers; i++) {
+        has = has || importing->import.servers[i].skipped.n == 0;
+    }
+    return has;
+}
+
 static int import_run(const CliArgs *args)
 {
     bool writes = args->values[OPTION_WRITE] != NULL || args->values[OPTION_DRY_RUN] != NULL;
+    const char *path = args->n_operands > 0 ? args->operands[0] : IMPORT_FILE;
     Importing *importing;
     int status;
 
     if (args->n_operands > 1) {
         return cli_usage_error(args, "one FILE at most, but got '%s', too", args->operands[1]);
     }
-    if (!writes && (args->n_operands > 0 || args->values[OPTION_REPLACE] != NULL)) {
+    if (!writes && (args->n_operands > 0 || args->values[OPTION_REPLACE] != NULL ||
+                    args->values[OPTION_TOOLKIT] != NULL)) {
         return cli_usage_error(args, "%s needs --write or --dry-run",
-                               args->n_operands > 0 ? "a FILE" : "--replace");
+                               args->n_operands > 0                   ? "a FILE"
+                               : args->values[OPTION_REPLACE] != NULL ? "--replace"
+                                                                      : "--toolkit");
     }
     importing = mem_alloc_array(1, sizeof(*importing));
     if (importing == NULL) {
@@ -435,9 +470,10 @@ static int import_run(const CliArgs *args)
     }
     import_init(&importing->import, span_from_str(importing->folder),
                 args->values[OPTION_ENV_REFS] != NULL);
+    importing->import.toolkit = args->values[OPTION_TOOLKIT] != NULL;
     importing_find(importing);
-    if (writes && importing->status == 0) {
-        importing_write(importing, args->n_operands > 0 ? args->operands[0] : IMPORT_FILE);
+    if (writes && importing->status == 0 && importing_can_write(importing, path)) {
+        importing_write(importing, path);
     }
     status = importing_show(importing);
     import_deinit(&importing->import);

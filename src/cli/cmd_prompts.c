@@ -77,7 +77,7 @@ static int prompts_print(PeerSession *session, JsonValue result, Arena *arena)
         peer_session_print_json(result);
     }
     if (peer_content_check_get(result, &diag) != 0) {
-        return peer_session_malformed(session, &diag);
+        return peer_session_malformed(session, true, &diag);
     }
     if (as_json) {
         return CLI_EXIT_DONE;
@@ -89,7 +89,7 @@ static int prompts_print(PeerSession *session, JsonValue result, Arena *arena)
         table_print_safe(stdout, peer_content_text(it.value, SPAN("role"), arena), false);
         printf(": ");
         if (json_get(it.value, SPAN("content"), &content)) {
-            peer_content_print(stdout, content, arena);
+            (void)peer_content_print(stdout, content, arena);
         }
     }
     return CLI_EXIT_DONE;

@@ -32,8 +32,7 @@ static int change_run(const CliArgs *args, QueueVerb verb, const char *path)
         return cli_usage_error(args, "that is no id of a job");
     }
     queue_op_init(&question.op);
-    question.op.verb = verb;
-    question.op.id = span_from_str(id);
+    queue_op_set(&question.op, verb, &(QueueOrder){.id = span_from_str(id)});
     status = queue_place_ask(args, &question, &answer);
     if (status == CLI_EXIT_DONE && args->values[QUEUE_OPTION_JSON] != NULL) {
         queue_answer_print_json(&answer);

@@ -32,7 +32,8 @@ static const CliOption ls_options[] = {
 static int ls_write(const QueueOp *op, Arena *arena, Bytes *out)
 {
     CommandJob *jobs = arena_alloc_array(arena, op->n_jobs + 1, sizeof(*jobs));
-    size_t limit = op->list.limit > 0 ? op->list.limit : LIMIT_QUEUE_LIST;
+    size_t asked = queue_op_order(op)->list.limit;
+    size_t limit = asked > 0 ? asked : LIMIT_QUEUE_LIST;
 
     if (jobs == NULL) {
         return err_raise(-ENOMEM);
@@ -52,23 +53,24 @@ static int ls_ask(const CliArgs *args, QueueOp *op, char *target)
     const char *before = args->values[OPTION_BEFORE];
     char words[128];
     uint64_t n = LIMIT_QUEUE_LIST;
+    QueueOrder order = {.id = SPAN_NULL};
+    QueueList *list = &order.list;
 
     if (limit != NULL &&
         (text_parse_u64(span_from_str(limit), &n) != 0 || n < 1 || n > LIMIT_QUEUE_LIST_MAX)) {
         return cli_usage_error(args, "--limit: expected a number from 1 to %d",
                                LIMIT_QUEUE_LIST_MAX);
     }
-    if (only != NULL && !job_state_parse(span_from_str(only), &op->list.state)) {
+    if (only != NULL && !job_state_parse(span_from_str(only), &list->state)) {
         return cli_usage_error(args, "--only: there is no state '%s'", only);
     }
-    op->verb = QUEUE_LIST;
-    op->list.has_state = only != NULL;
-    op->list.limit = (size_t)n;
-    op->list.before = before == NULL ? SPAN_NULL : span_from_str(before);
-    (void)snprintf(
-        words, sizeof(words), "/jobs?limit=%u%s%s%s", (unsigned)n,
-        only == NULL ? "" : "&state=", only == NULL ? "" : job_state_name(op->list.state),
-        before == NULL ? "" : "&before=");
+    list->has_state = only != NULL;
+    list->limit = (size_t)n;
+    list->before = before == NULL ? SPAN_NULL : span_from_str(before);
+    queue_op_set(op, QUEUE_LIST, &order);
+    (void)snprintf(words, sizeof(words), "/jobs?limit=%u%s%s%s", (unsigned)n,
+                   only == NULL ? "" : "&state=", only == NULL ? "" : job_state_name(list->state),
+                   before == NULL ? "" : "&before=");
     return queue_place_target(target, LS_TARGET_BYTES, words, before == NULL ? "" : before, "")
                ? CLI_EXIT_DONE
                : cli_usage_error(args, "--before: that is no id of a job");

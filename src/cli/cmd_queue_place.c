@@ -52,13 +52,13 @@ static int place_settings(const CliArgs *args, Config *ret)
 
 /* ---- the file ---- */
 
-static int file_refuse(int r, Bytes *out, unsigned *ret_status)
+static int file_refuse(int r, const char *file, QueueAnswer *ret)
 {
     CommandFault fault = command_fault(r);
 
-    *ret_status = fault.status;
-    return command_write_refusal(fault.code, span_from_str(fault.message), SPAN_NULL, SPAN_NULL,
-                                 SPAN_NULL, false, out);
+    ret->status = fault.status;
+    return command_write_refusal(fault.code, command_fault_text(r, file, &ret->arena), SPAN_NULL,
+                                 SPAN_NULL, SPAN_NULL, false, &ret->text);
 }
 
 /* 0, a negative errno, or above 0: the Diag says why. */
@@ -84,7 +84,7 @@ static int file_ask(const char *path, QueueQuestion *question, QueueAnswer *ret,
     }
     r = queue_run(queue, op);
     if (r != 0) {
-        r = file_refuse(r, &ret->text, &ret->status);
+        r = file_refuse(r, path, ret);
     } else {
         ret->status = 200;
         r = question->write(op, &ret->arena, &ret->text);
@@ -127,6 +127,16 @@ void queue_answer_print_json(const QueueAnswer *answer)
 {
     (void)fwrite(answer->text.data, 1, answer->text.n, stdout);
     (void)fputc('\n', stdout);
+}
+
+JsonValue queue_answer_payload(JsonValue answer)
+{
+    JsonValue routed;
+    JsonValue payload;
+
+    return json_get(answer, SPAN("result"), &routed) && json_get(routed, SPAN("result"), &payload)
+               ? payload
+               : answer;
 }
 
 static int answer_refusal(const CliArgs *args, QueueAnswer *answer)

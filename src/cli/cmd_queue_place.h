@@ -30,7 +30,7 @@ enum {
 typedef struct QueueQuestion {
     const char *method; /* of HTTP */
     const char *target; /* path and query */
-    QueueOp op;         /* queue_op_init; what it points to stays until the answer */
+    QueueOp op;         /* queue_op_init, queue_op_set */
     /* Writes the answer from what the operation gave. */
     int (*write)(const QueueOp *op, Arena *arena, Bytes *out);
 } QueueQuestion;
@@ -58,3 +58,6 @@ bool queue_place_target(char *out, size_t size, const char *before, const char *
 
 /* The answer, as one line of JSON. */
 void queue_answer_print_json(const QueueAnswer *answer);
+
+/* The envelope of a JSON-RPC reply, or of a job's row: what stands at result.result. */
+JsonValue queue_answer_payload(JsonValue answer);

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "cli/cmd_queue.h"
 #include "cli/cmd_queue_place.h"
 #include "dialect/command/answer.h"
@@ -32,14 +31,14 @@ static int purge_write(const QueueOp *op, Arena *arena, Bytes *out)
 
 static int purge_ask(const CliArgs *args, QueuePurge *purge, char *target)
 {
-    const char *older = args->values[OPTION_OLDER];
     size_t n = (size_t)snprintf(target, PURGE_TARGET_BYTES, "/jobs?olderMs=");
 
-    if (args->values[OPTION_ALL] == NULL && args->values[OPTION_ONLY] == NULL && older == NULL) {
+    if (args->values[OPTION_ALL] == NULL && args->values[OPTION_ONLY] == NULL &&
+        args->values[OPTION_OLDER] == NULL) {
         return cli_usage_error(args, "which ones? give --only, --older or --all");
     }
-    if (older != NULL && text_parse_duration_ms(span_from_str(older), &purge->older_ms) != 0) {
-        return cli_usage_error(args, "--older: '%s' is not a duration (30s, 1d)", older);
+    if (cli_args_time(args, OPTION_OLDER, true, &purge->older_ms) != 0) {
+        return CLI_EXIT_USAGE;
     }
     for (size_t i = 0; i < args->n_repeats; i++) {
         JobState state;
@@ -74,7 +73,7 @@ static int purge_run(const CliArgs *args)
     int status;
 
     queue_op_init(&question.op);
-    question.op.verb = QUEUE_PURGE;
+    queue_op_set(&question.op, QUEUE_PURGE, NULL);
     status = purge_ask(args, &question.op.purge, target);
     if (status == CLI_EXIT_DONE) {
         status = queue_place_ask(args, &question, &answer);

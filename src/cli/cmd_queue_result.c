@@ -4,7 +4,6 @@
 #include "app/command_job.h"
 #include "base/error.h"
 #include "base/limits.h"
-#include "base/text.h"
 #include "cli/cmd_queue.h"
 #include "cli/cmd_queue_place.h"
 #include "json/writer.h"
@@ -15,7 +14,7 @@ enum {
 
 static const CliOption result_options[] = {
     QUEUE_OPTION_ROWS,
-    [OPTION_WAIT] = {"wait", "TIME", "wait this long for the job's end (0)"},
+    [OPTION_WAIT] = {"wait", "TIME", "wait this long for the job's end (0s)"},
     {NULL, NULL, NULL},
 };
 
@@ -25,13 +24,14 @@ static int result_write(const QueueOp *op, Arena *arena, Bytes *out)
 {
     CommandJob job = command_job(arena, &op->jobs[0]);
 
-    return job.is_over ? command_write_payload(&job, out) : 0;
+    return job.is_over ? command_write_reply(&job, out) : 0;
 }
 
 /* The envelope; the status says whether it is one of success. */
 static int result_print(const CliArgs *args, const QueueAnswer *answer)
 {
     CLEANUP(bytes_deinit) Bytes text = BYTES_NULL;
+    JsonValue payload;
     JsonValue ok;
     JsonWriter w;
     bool is_ok = false;
@@ -43,20 +43,20 @@ static int result_print(const CliArgs *args, const QueueAnswer *answer)
                     : "the job has not ended");
         return CLI_EXIT_FAILED;
     }
+    payload = queue_answer_payload(answer->json);
     bytes_init(&text, SIZE_MAX);
     json_writer_init(&w, &text,
                      args->values[QUEUE_OPTION_JSON] != NULL ? JSON_STYLE_COMPACT
                                                              : JSON_STYLE_PRETTY);
-    json_write_value(&w, answer->json);
+    json_write_value(&w, payload);
     if (json_writer_finish(&w) != 0) {
         fprintf(stderr, "toolwire %s: out of memory\n", args->command->name);
         return CLI_EXIT_FAILED;
     }
     (void)fwrite(text.data, 1, text.n, stdout);
     (void)fputc('\n', stdout);
-    return json_get(answer->json, SPAN("ok"), &ok) && json_bool(ok, &is_ok) && is_ok
-               ? CLI_EXIT_DONE
-               : CLI_EXIT_FAILED;
+    return json_get(payload, SPAN("ok"), &ok) && json_bool(ok, &is_ok) && is_ok ? CLI_EXIT_DONE
+                                                                                : CLI_EXIT_FAILED;
 }
 
 /* A hub waits for so long at once; who waits longer asks again. */
@@ -77,8 +77,7 @@ static int result_ask(const CliArgs *args, const char *id, int64_t wait_ms)
             return cli_usage_error(args, "that is no id of a job");
         }
         queue_op_init(&question.op);
-        question.op.verb = QUEUE_GET;
-        question.op.id = span_from_str(id);
+        queue_op_set(&question.op, QUEUE_GET, &(QueueOrder){.id = span_from_str(id)});
         status = queue_place_ask(args, &question, &answer);
         wait_ms -= now_ms;
         /* Of a file nobody waits for anything: no job ends there. */
@@ -97,7 +96,6 @@ static int result_ask(const CliArgs *args, const char *id, int64_t wait_ms)
 
 static int result_run(const CliArgs *args)
 {
-    const char *wait = args->values[OPTION_WAIT];
     const char *id = NULL;
     int64_t wait_ms = 0;
     int status = queue_place_operand(args, &id);
@@ -105,10 +103,8 @@ static int result_run(const CliArgs *args)
     if (status != CLI_EXIT_DONE) {
         return status;
     }
-    if (wait != NULL && text_parse_duration_ms(span_from_str(wait), &wait_ms) != 0) {
-        return cli_usage_error(args, "--wait: '%s' is not a duration (30s)", wait);
-    }
-    return result_ask(args, id, wait_ms);
+    status = cli_args_time(args, OPTION_WAIT, true, &wait_ms);
+    return status != 0 ? status : result_ask(args, id, wait_ms);
 }
 
 const CliCommand cmd_queue_result = {

@@ -57,7 +57,7 @@ static int show_print(QueueAnswer *answer)
     }
     bytes_init(&text, SIZE_MAX);
     json_writer_init(&w, &text, JSON_STYLE_PRETTY);
-    json_write_value(&w, result);
+    json_write_value(&w, queue_answer_payload(answer->json));
     if (json_writer_finish(&w) != 0) {
         fprintf(stderr, "toolwire queue show: out of memory\n");
         return CLI_EXIT_FAILED;
@@ -83,8 +83,7 @@ static int show_run(const CliArgs *args)
         return cli_usage_error(args, "that is no id of a job");
     }
     queue_op_init(&question.op);
-    question.op.verb = QUEUE_GET;
-    question.op.id = span_from_str(id);
+    queue_op_set(&question.op, QUEUE_GET, &(QueueOrder){.id = span_from_str(id)});
     status = queue_place_ask(args, &question, &answer);
     if (status == CLI_EXIT_DONE && args->values[QUEUE_OPTION_JSON] != NULL) {
         queue_answer_print_json(&answer);

@@ -84,7 +84,7 @@ static int resources_print(PeerSession *session, JsonValue result, Arena *arena)
         peer_session_print_json(result);
     }
     if (peer_content_check_read(result, &diag) != 0) {
-        return peer_session_malformed(session, &diag);
+        return peer_session_malformed(session, true, &diag);
     }
     if (as_json) {
         return CLI_EXIT_DONE;

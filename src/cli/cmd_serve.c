@@ -28,6 +28,7 @@ enum {
     OPTION_STATE,
     OPTION_LAZY_TOOLS,
     OPTION_MAX_RESULT,
+    OPTION_TOOLKIT,
     OPTION_NO_TOOLKIT,
     OPTION_ALONE,
 };
@@ -133,6 +134,8 @@ static int serve_with(const CliArgs *args, const Config *config)
     serve_set_path(&settings.write_root, args->values[OPTION_WRITE_ROOT]);
     serve_set_path(&settings.state, args->values[OPTION_STATE]);
     serve_set_templates(args, folders, &settings);
+    source_flags_set_toolkit(args->values[OPTION_TOOLKIT], args->values[OPTION_NO_TOOLKIT],
+                             &settings);
     settings.lazy_tools = settings.lazy_tools || args->values[OPTION_LAZY_TOOLS] != NULL;
     r = serve_check_pipe(args, &settings);
     if (r != 0) {
@@ -143,7 +146,6 @@ static int serve_with(const CliArgs *args, const Config *config)
     }
     r = serve_stdio(&(ServeOptions){.config = &settings,
                                     .diagnostics = args->values[OPTION_DIAGNOSTICS] != NULL,
-                                    .toolkit = args->values[OPTION_NO_TOOLKIT] == NULL,
                                     .log = &args->log},
                     &diag);
     if (r == 0) {

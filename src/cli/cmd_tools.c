@@ -149,6 +149,16 @@ static int tool_print(PeerSession *session, JsonValue tool, Arena *arena)
     return tool_print_arguments(tool, arena) == 0 ? CLI_EXIT_DONE : peer_session_no_memory(session);
 }
 
+static int tools_say_none(const PeerSession *session, const char *name)
+{
+    CLEANUP(bytes_deinit) Bytes words = BYTES_NULL;
+
+    bytes_init(&words, SIZE_MAX);
+    return bytes_append_format(&words, "the server has no tool '%s'", name) == 0
+               ? peer_session_say(session, bytes_span(&words))
+               : peer_session_no_memory(session);
+}
+
 static int tools_show(PeerSession *session, JsonValue tools, const char *name, Arena *arena)
 {
     const CliArgs *args = peer_session_args(session);
@@ -175,8 +185,7 @@ static int tools_show(PeerSession *session, JsonValue tools, const char *name, A
             return tool_print(session, it.value, arena);
         }
     }
-    fprintf(stderr, "toolwire tools: the server has no tool '%s'\n", name);
-    return CLI_EXIT_FAILED;
+    return tools_say_none(session, name);
 }
 
 static int tools_run(const CliArgs *args)

@@ -37,6 +37,7 @@ enum {
     OPTION_STATE,
     OPTION_LAZY_TOOLS,
     OPTION_MAX_RESULT,
+    OPTION_TOOLKIT,
     OPTION_NO_TOOLKIT,
     OPTION_JSON,
 };
@@ -108,6 +109,7 @@ static int up_apply_flags(const CliArgs *args, Config *config)
             return err_pass(r);
         }
     }
+    source_flags_set_toolkit(args->values[OPTION_TOOLKIT], args->values[OPTION_NO_TOOLKIT], config);
     config->lazy_tools = config->lazy_tools || args->values[OPTION_LAZY_TOOLS] != NULL;
     /* Their values were checked before the start. */
     (void)limit_flags_apply(args, config);
@@ -229,6 +231,25 @@ static void up_on_ready(void *context, const UpFacts *facts)
     }
 }
 
+/* What the first line has said is corrected; --json is one line, which says how many are missing.
+ */
+static void up_on_listed(void *context, const UpFacts *facts)
+{
+    const UpCommand *command = context;
+
+    if (command->args->values[OPTION_JSON] != NULL) {
+        return;
+    }
+    printf("toolwire serves %zu tool%s now", facts->n_tools, facts->n_tools == 1 ? "" : "s");
+    if (facts->n_unlisted > 0) {
+        printf("; %zu server%s not listed %s yet", facts->n_unlisted,
+               facts->n_unlisted == 1 ? " has" : "s have",
+               facts->n_unlisted == 1 ? "its own" : "theirs");
+    }
+    printf("\n");
+    (void)fflush(stdout);
+}
+
 static int up_command_run(const CliArgs *args)
 {
     UpCommand command = {.args = args};
@@ -245,9 +266,9 @@ static int up_command_run(const CliArgs *args)
     }
     r = up_run(&(UpOptions){.load = up_on_load,
                             .ready = up_on_ready,
+                            .listed = up_on_listed,
                             .context = &command,
                             .diagnostics = args->values[OPTION_DIAGNOSTICS] != NULL,
-                            .toolkit = args->values[OPTION_NO_TOOLKIT] == NULL,
                             .log = &args->log},
                &diag);
     mem_free(command.path);

@@ -21,6 +21,7 @@
         {"max-in-flight", "N", "calls that may run at the same time (128)"},                       \
         {"max-request-bytes", "SIZE", "refuse longer requests (" max_request ")"},                 \
         {"max-response-bytes", "SIZE", "refuse longer results (" max_response ")"},                \
+        {"max-line-bytes", "SIZE", "write no longer line to a client (10420224)"},                 \
     {                                                                                              \
         "page-size", "N", "entries of a page of a list (all)"                                      \
     }

@@ -7,6 +7,13 @@
 #include "cli/output.h"
 #include "cli/start.h"
 #include "io/error_text.h"
+#include "io/loop.h"
+#include "providers/analysis_worker.h"
+
+/* This program, whatever has become of its file. */
+#ifndef _WIN32
+static const char *const main_worker[] = {"/proc/self/exe", ANALYSIS_WORKER_WORD, NULL};
+#endif
 
 /* Output that did not reach its reader is a failure, whatever the command thought of it. */
 static int main_close_stdout(int status)
@@ -84,6 +91,14 @@ static int main_run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    /* We are the worker of an analysis, and nobody's command. */
+    if (argc == 2 && strcmp(argv[1], ANALYSIS_WORKER_WORD) == 0) {
+        return analysis_worker_main() == 0 ? CLI_EXIT_DONE : CLI_EXIT_FAILED;
+    }
+#ifndef _WIN32
+    analysis_worker_use(main_worker);
+#endif
     cli_start();
+    io_ignore_sigxfsz();
     return main_close_stdout(main_run(argc, argv));
 }

@@ -188,29 +188,49 @@ static void print_link(FILE *out, JsonValue block, Arena *arena)
     fputs("]\n", out);
 }
 
+/* "[resource: URI, text/plain]" and its text, or how many bytes it has. */
 static void print_embedded(FILE *out, JsonValue block, Arena *arena)
 {
+    char number[PEER_CONTENT_NUMBER_SIZE];
     JsonValue resource;
     JsonValue text;
+    Span type;
+    Span uri;
+    bool has_text;
 
     if (!json_get(block, SPAN("resource"), &resource)) {
+        fputs("[resource without content]\n", out);
         return;
     }
-    if (json_get(resource, SPAN("text"), &text)) {
+    has_text = json_get(resource, SPAN("text"), &text);
+    type = peer_content_text(resource, SPAN("mimeType"), arena);
+    uri = peer_content_text(resource, SPAN("uri"), arena);
+    fputs("[resource: ", out);
+    table_print_safe(out, uri.n > 0 ? uri : SPAN("without a URI"), false);
+    if (type.n > 0) {
+        fputs(", ", out);
+        table_print_safe(out, type, false);
+    }
+    if (!has_text) {
+        uint64_t n = peer_content_size(peer_content_text(resource, SPAN("blob"), arena));
+
+        fprintf(out, ", %s bytes", peer_content_number(n, number));
+    }
+    fputs("]\n", out);
+    if (has_text) {
         print_line(out, peer_content_text(resource, SPAN("text"), arena));
-        return;
     }
-    print_what(out, "resource", peer_content_text(resource, SPAN("mimeType"), arena),
-               peer_content_text(resource, SPAN("blob"), arena));
 }
 
-void peer_content_print(FILE *out, JsonValue block, Arena *arena)
+bool peer_content_print(FILE *out, JsonValue block, Arena *arena)
 {
     Span type = peer_content_text(block, SPAN("type"), arena);
 
     if (span_equals(type, SPAN("text"))) {
         print_line(out, peer_content_text(block, SPAN("text"), arena));
-    } else if (span_equals(type, SPAN("image")) || span_equals(type, SPAN("audio"))) {
+        return true;
+    }
+    if (span_equals(type, SPAN("image")) || span_equals(type, SPAN("audio"))) {
         print_what(out, span_equals(type, SPAN("image")) ? "image" : "audio",
                    peer_content_text(block, SPAN("mimeType"), arena),
                    peer_content_text(block, SPAN("data"), arena));
@@ -219,10 +239,14 @@ void peer_content_print(FILE *out, JsonValue block, Arena *arena)
     } else if (span_equals(type, SPAN("resource"))) {
         print_embedded(out, block, arena);
     } else {
+        /* A kind that comes after us: as it is. */
         fputs("[", out);
         table_print_safe(out, type.n > 0 ? type : SPAN("content without a type"), false);
-        fputs("]\n", out);
+        fputs("] ", out);
+        table_print_safe(out, json_span(block), false);
+        fputc('\n', out);
     }
+    return false;
 }
 
 int peer_content_print_resource(FILE *out, JsonValue contents, Arena *arena)

@@ -6,6 +6,7 @@
 #include "base/span.h"
 #include "json/json.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -28,9 +29,10 @@ int peer_content_check_call(JsonValue result, Diag *reterr_diag);
 int peer_content_check_read(JsonValue result, Diag *reterr_diag);
 int peer_content_check_get(JsonValue result, Diag *reterr_diag);
 
-/* One content block: text as it is, anything else as a line that says what it is. A terminal gets
- * no control characters. */
-void peer_content_print(FILE *out, JsonValue block, Arena *arena);
+/* One content block: text as it is, anything else as a line that says what it is, and the text of
+ * an embedded resource behind it. A terminal gets no control characters. Returns whether it is a
+ * block of text. */
+bool peer_content_print(FILE *out, JsonValue block, Arena *arena);
 
 /* One of the contents of a resource: text, or the bytes of a blob unless out is a terminal. 0,
  * -ENOMEM, or PEER_CONTENT_E_BLOB. */

@@ -12,6 +12,7 @@
 #include "cli/table.h"
 #include "io/error_text.h"
 #include "io/program.h"
+#include "json/writer.h"
 
 /* What a server gets to go by itself once its input has ended. */
 #define SESSION_GRACE_MS 1000
@@ -21,12 +22,48 @@ const CliOption peer_options[] = {
     {NULL, NULL, NULL},
 };
 
-int peer_session_say(const PeerSession *session, Span words)
+/* {"error":{"message":…}}, or what the server said: a program that reads the output finds why there
+ * is no result. */
+static void session_print_error(const PeerSession *session, Span error, Span words)
 {
+    CLEANUP(bytes_deinit) Bytes text = BYTES_NULL;
+    JsonWriter w;
+
+    if (session->args->values[PEER_OPTION_JSON] == NULL) {
+        return;
+    }
+    bytes_init(&text, SIZE_MAX);
+    json_writer_init(&w, &text, JSON_STYLE_COMPACT);
+    json_write_object(&w);
+    json_write_key(&w, SPAN("error"));
+    if (error.n > 0) {
+        json_write_raw(&w, error);
+    } else {
+        json_write_object(&w);
+        json_write_key(&w, SPAN("message"));
+        json_write_string(&w, words);
+        json_write_end_object(&w);
+    }
+    json_write_end_object(&w);
+    if (json_writer_finish(&w) == 0) {
+        (void)fwrite(text.data, 1, text.n, stdout);
+        (void)fputc('\n', stdout);
+        (void)fflush(stdout);
+    }
+}
+
+static int session_say(const PeerSession *session, Span error, Span words)
+{
+    session_print_error(session, error, words);
     fprintf(stderr, "toolwire %s: ", session->args->command->name);
     table_print_safe(stderr, words, true);
     fputc('\n', stderr);
     return CLI_EXIT_FAILED;
+}
+
+int peer_session_say(const PeerSession *session, Span words)
+{
+    return session_say(session, SPAN_NULL, words);
 }
 
 int peer_session_no_memory(const PeerSession *session)
@@ -34,12 +71,33 @@ int peer_session_no_memory(const PeerSession *session)
     return peer_session_say(session, SPAN("out of memory"));
 }
 
-int peer_session_malformed(const PeerSession *session, const Diag *diag)
+int peer_session_malformed(const PeerSession *session, bool is_shown, const Diag *diag)
 {
+    char words[DIAG_MESSAGE_SIZE + 64];
+    int n = snprintf(words, sizeof(words), "the server's answer is malformed: %s", diag->message);
+
+    if (!is_shown) {
+        return peer_session_say(session, span_make(words, (size_t)n));
+    }
     (void)fflush(stdout);
-    fprintf(stderr, "toolwire %s: the server's answer is malformed: %s\n",
-            session->args->command->name, diag->message);
+    fprintf(stderr, "toolwire %s: %s\n", session->args->command->name, words);
     return CLI_EXIT_FAILED;
+}
+
+bool peer_session_is_refused(const PeerSession *session)
+{
+    return session->outcome == SESSION_ERROR && !session->was_interrupted;
+}
+
+void peer_session_tell_servers(PeerSession *session, bool tells)
+{
+    session->is_quiet = !tells;
+}
+
+void peer_session_tell_servers_of(PeerSession *session, const char *tool)
+{
+    session->is_quiet = false;
+    session->about = tool;
 }
 
 const CliArgs *peer_session_args(const PeerSession *session)
@@ -63,11 +121,14 @@ static int session_read_options(const CliArgs *args, McpClientConfig *config)
     static const McpClientMode modes[] = {MCP_CLIENT_AUTO, MCP_CLIENT_LEGACY, MCP_CLIENT_MODERN,
                                           MCP_CLIENT_ASSUME};
     const char *era = args->values[PEER_OPTION_ERA];
-    const char *timeout = args->values[PEER_OPTION_TIMEOUT];
     size_t index = 0;
 
     if (args->values[PEER_OPTION_SERVER] != NULL && args->values[PEER_OPTION_SOCKET] != NULL) {
         return cli_usage_error(args, "--server and --socket exclude each other");
+    }
+    if (args->values[PEER_OPTION_CONFIG] != NULL &&
+        (args->values[PEER_OPTION_SERVER] != NULL || args->values[PEER_OPTION_SOCKET] != NULL)) {
+        return cli_usage_error(args, "--config is for a hub, and excludes --server and --socket");
     }
     if (args->values[PEER_OPTION_STATE] != NULL &&
         (args->values[PEER_OPTION_SERVER] != NULL || args->values[PEER_OPTION_SOCKET] != NULL)) {
@@ -83,12 +144,7 @@ static int session_read_options(const CliArgs *args, McpClientConfig *config)
                                era);
     }
     config->mode = modes[index];
-    if (timeout != NULL &&
-        (text_parse_duration_ms(span_from_str(timeout), &config->request_timeout_ms) != 0 ||
-         config->request_timeout_ms <= 0)) {
-        return cli_usage_error(args, "--timeout is '%s'; it can be 500ms, 30s, 5m", timeout);
-    }
-    return 0;
+    return cli_args_time(args, PEER_OPTION_TIMEOUT, false, &config->request_timeout_ms);
 }
 
 static int session_init(PeerSession *session, const McpClientConfig *client, Diag *diag)
@@ -100,7 +156,11 @@ static int session_init(PeerSession *session, const McpClientConfig *client, Dia
         r = io_signal_new(&session->signals[i], session->loop, end_signals[i],
                           peer_session_on_signal, session);
     }
-    return r != 0 ? r : peer_session_start(session, client, diag);
+    if (r != 0) {
+        return r;
+    }
+    end_signals_watch(session->loop, &session->args->log, END_TAKES_ITS_TIME, 0);
+    return peer_session_start(session, client, diag);
 }
 
 int peer_session_open(PeerSession **ret, const CliArgs *args)
@@ -129,6 +189,7 @@ int peer_session_open(PeerSession **ret, const CliArgs *args)
     arena_init(&session->list_arena, SIZE_MAX);
     bytes_init(&session->text, LIMIT_MCP_RESPONSE_BYTES);
     bytes_init(&session->words, LIMIT_MCP_RESPONSE_BYTES);
+    bytes_init(&session->error, LIMIT_MCP_RESPONSE_BYTES);
     bytes_init(&session->list, SESSION_LIST_BYTES);
     bytes_init(&session->origins, SESSION_LIST_BYTES);
     bytes_init(&session->params, LIMIT_MCP_RESPONSE_BYTES);
@@ -176,6 +237,7 @@ PeerSession *peer_session_close(PeerSession *session)
     arena_deinit(&session->list_arena);
     bytes_deinit(&session->text);
     bytes_deinit(&session->words);
+    bytes_deinit(&session->error);
     bytes_deinit(&session->list);
     bytes_deinit(&session->origins);
     bytes_deinit(&session->params);
@@ -204,6 +266,7 @@ void peer_session_ask(PeerSession *session, Span method, Span params)
     }
     session->outcome = SESSION_WAITS;
     session->code = 0;
+    bytes_clear(&session->error);
     r = mcp_peer_request_with(session->peer, method, params, &options, &session->id);
     if (r == 0) {
         r = io_loop_run(session->loop);
@@ -225,7 +288,7 @@ int peer_session_report(PeerSession *session, JsonValue *ret)
     if (session->was_interrupted) {
         return peer_session_say(session, SPAN("interrupted"));
     }
-    return peer_session_say(session, bytes_span(&session->words));
+    return session_say(session, bytes_span(&session->error), bytes_span(&session->words));
 }
 
 int peer_session_request(PeerSession *session, Span method, Span params, JsonValue *ret)

@@ -19,6 +19,7 @@ enum {
     PEER_OPTION_SERVER,
     PEER_OPTION_HEADER,
     PEER_OPTION_SOCKET,
+    PEER_OPTION_CONFIG,
     PEER_OPTION_STATE,
     PEER_OPTION_ERA,
     PEER_OPTION_TIMEOUT,
@@ -36,12 +37,14 @@ extern const CliOption peer_options[];
         {"header", "TEXT...",                                                                      \
          "send 'Name: value' to a URL, ${VAR} from the environment; may be repeated"},             \
     [PEER_OPTION_SOCKET] = {"socket", "PATH", "or connect to the one at this Unix socket"},        \
+    [PEER_OPTION_CONFIG] = {"config", "FILE",                                                      \
+                            "or to the hub with these settings; without one, serve by them"},      \
     [PEER_OPTION_STATE] = {"state", "DIR",                                                         \
                            "or to the hub of this state folder (your own); without a hub, serve"}, \
     [PEER_OPTION_ERA] =                                                                            \
         {"era", "ERA", "auto (default), legacy (initialize), modern, or assume (modern unasked)"}, \
     [PEER_OPTION_TIMEOUT] = {"timeout", "TIME", "give up after this long without a sign (60s)"},   \
-    [PEER_OPTION_JSON] = {"json", NULL, "print what the server said, as JSON"}
+    [PEER_OPTION_JSON] = {"json", NULL, "print what the server said, as JSON; errors, too"}
 
 /* The functions below return 0 or the exit status of the command, the reason said on stderr. */
 
@@ -60,11 +63,26 @@ int peer_session_list(PeerSession *session, Span method, Span key, Span name, Js
  * names and nulls in their order. Both valid until the next list. */
 int peer_session_list_tools(PeerSession *session, JsonValue *ret, JsonValue *ret_origins);
 
-/* Says what is wrong with the answer of the server; returns CLI_EXIT_FAILED. */
-int peer_session_malformed(const PeerSession *session, const Diag *diag);
+/* Says what is wrong with the answer of the server; is_shown: --json has printed it as it is.
+ * Returns CLI_EXIT_FAILED. */
+int peer_session_malformed(const PeerSession *session, bool is_shown, const Diag *diag);
+
+/* Says it on stderr, and with --json as an object on stdout; returns CLI_EXIT_FAILED. */
+int peer_session_say(const PeerSession *session, Span words);
 
 /* Says that memory ran out; returns CLI_EXIT_FAILED. */
 int peer_session_no_memory(const PeerSession *session);
+
+/* Was the last request answered by an error, so that the server can be asked on? */
+bool peer_session_is_refused(const PeerSession *session);
+
+/* Whether lists say on stderr which servers behind a hub are not as they should be: those of a
+ * command that is about lists do, unless they are told not to. */
+void peer_session_tell_servers(PeerSession *session, bool tells);
+
+/* The next lists say it of those servers only that this tool may be of, and that the last error has
+ * not named. Borrows tool. */
+void peer_session_tell_servers_of(PeerSession *session, const char *tool);
 
 const CliArgs *peer_session_args(const PeerSession *session);
 

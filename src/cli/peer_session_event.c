@@ -4,8 +4,10 @@
 #include <stdio.h>
 
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "cli/peer_ask.h"
 #include "cli/table.h"
+#include "json/writer.h"
 
 static void session_end(PeerSession *session, SessionOutcome outcome)
 {
@@ -37,11 +39,39 @@ static void session_take_result(PeerSession *session, JsonValue value)
     session_end(session, r == 0 ? SESSION_RESULT : SESSION_FAILED);
 }
 
+/* {"code":…,"message":…,"data":…}, as the server said it. */
+static void session_keep_error(PeerSession *session, const McpClientEvent *event)
+{
+    JsonWriter w;
+
+    bytes_clear(&session->error);
+    json_writer_init(&w, &session->error, JSON_STYLE_COMPACT);
+    json_write_object(&w);
+    json_write_key(&w, SPAN("code"));
+    json_write_int(&w, event->code);
+    json_write_key(&w, SPAN("message"));
+    json_write_exact(&w, event->text);
+    if (event->value.node != NULL) {
+        json_write_key(&w, SPAN("data"));
+        json_write_value(&w, event->value);
+    }
+    json_write_end_object(&w);
+    if (json_writer_finish(&w) != 0) {
+        bytes_clear(&session->error); /* its words stand for it */
+    }
+}
+
 static void session_take_error(PeerSession *session, const McpClientEvent *event)
 {
+    if (event->kind == MCP_CLIENT_ERROR) {
+        session_keep_error(session, event);
+    } else {
+        bytes_clear(&session->error); /* which came before, and was ours */
+    }
     session->code = event->code;
     bytes_clear(&session->words);
     (void)bytes_append_span(&session->words, event->text);
+    session->words.n = utf8_mend(session->words.data, session->words.n);
     if (event->kind == MCP_CLIENT_ERROR) {
         (void)bytes_append_format(&session->words, " (%d)", event->code);
     }

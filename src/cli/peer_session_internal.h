@@ -37,8 +37,11 @@ struct PeerSession {
     Arena arena;
     JsonDoc doc;
     Bytes words; /* of the error at hand */
+    Bytes error; /* the same as JSON, if the server said it; empty: it did not */
     Bytes list;
     bool wants_origins; /* of the list at hand */
+    bool is_quiet;      /* about servers behind the one that is asked */
+    const char *about;  /* the tool of which they speak; NULL: of everything */
     Bytes origins;      /* whose its entries are, one for each */
     Arena list_arena;
     Bytes params;
@@ -62,9 +65,6 @@ bool peer_session_is_url(const char *server);
 /* Of McpPeerConfig, and of the signals that end the program. */
 void peer_session_on_event(void *context, McpPeer *peer, const McpClientEvent *event);
 void peer_session_on_signal(void *context, int signum);
-
-/* Says it on stderr; returns CLI_EXIT_FAILED. */
-int peer_session_say(const PeerSession *session, Span words);
 
 /* Asks, and runs the loop until the answer is there; then the answer, or what went wrong, is said.
  */

@@ -2,6 +2,7 @@
 #include "cli/peer_session_internal.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/limits.h"
 #include "call/call.h"
@@ -24,6 +25,45 @@ static int list_check_page(JsonValue page, Span key, Span name, Diag *reterr_dia
     return peer_content_check_list(page, key, name, JSON_STRING, reterr_diag);
 }
 
+/* Has the error at hand named it? A hub says "the server NAME is not there". */
+static bool list_is_named(const PeerSession *session, Span name)
+{
+    Span head = SPAN("the server ");
+    Span words = bytes_span(&session->words);
+
+    for (; words.n > head.n + name.n; words = span_make(words.p + 1, words.n - 1)) {
+        char after = words.p[head.n + name.n];
+
+        if (span_starts_with(words, head) &&
+            span_equals(span_make(words.p + head.n, name.n), name) &&
+            (after == ' ' || after == ',')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A name with "__" is of the server that it begins with. */
+static bool list_concerns(const PeerSession *session, JsonValue server)
+{
+    Span tool = span_from_str(session->about == NULL ? "" : session->about);
+    JsonValue member;
+    bool is_told = true;
+    Arena arena;
+    Span name;
+
+    arena_init(&arena, LIMIT_KEEP_BYTES);
+    if (session->about != NULL && json_get(server, SPAN("name"), &member) &&
+        json_string(member, &arena, &name) == 0) {
+        bool is_its = span_starts_with(tool, name) &&
+                      span_starts_with(span_make(tool.p + name.n, tool.n - name.n), SPAN("__"));
+
+        is_told = (is_its || strstr(session->about, "__") == NULL) && !list_is_named(session, name);
+    }
+    arena_deinit(&arena);
+    return is_told;
+}
+
 /* A gateway says beside its list which of the servers behind it are not as they should be
  * (providers/upstream_publish.c): without a word they would seem to have nothing. */
 static void list_tell_servers(const PeerSession *session, JsonValue page)
@@ -31,13 +71,16 @@ static void list_tell_servers(const PeerSession *session, JsonValue page)
     JsonValue meta;
     JsonValue servers;
 
-    if (session->list.n > 1 || !json_get(page, SPAN("_meta"), &meta) ||
+    if (session->is_quiet || session->list.n > 1 || !json_get(page, SPAN("_meta"), &meta) ||
         !json_get(meta, SPAN("toolwire/servers"), &servers)) {
         return;
     }
     for (JsonIter it = json_iter(servers); json_iter_next(&it);) {
         static const char *const members[] = {"name", "state", "why"};
 
+        if (!list_concerns(session, it.value)) {
+            continue;
+        }
         fprintf(stderr, "toolwire: server");
         for (size_t i = 0; i < TW_ARRAY_SIZE(members); i++) {
             JsonValue member;
@@ -164,7 +207,7 @@ int peer_session_list(PeerSession *session, Span method, Span key, Span name, Js
             return r;
         }
         if (list_check_page(page, key, name, &diag) != 0) {
-            return peer_session_malformed(session, &diag);
+            return peer_session_malformed(session, false, &diag);
         }
         r = list_take_page(session, page, key);
         r = r != 0 ? r : list_next_page(session, page);

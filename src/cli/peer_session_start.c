@@ -32,18 +32,28 @@ static int session_hub_place(const PeerSession *session, char **ret, Diag *diag)
 }
 
 /* This very program as the server, with the settings that the hub would have: `serve` is complete
- * by itself. It ends with us. */
+ * by itself, or a front of a hub with just these settings. It ends with us. */
 static int session_start_own(PeerSession *session, McpPeerConfig *config, Diag *diag)
 {
     const char *state = session->args->values[PEER_OPTION_STATE];
     CLEANUP(mem_freep) char *program = NULL;
-    const char *argv[] = {NULL, "serve", state == NULL ? NULL : "--state", state, NULL};
+    const char *settings = session->args->values[PEER_OPTION_CONFIG];
+    const char *argv[7] = {NULL, "serve"};
+    size_t n = 2;
     int r = io_program_path(&program);
 
     if (r != 0) {
         return err_pass(r);
     }
     argv[0] = program;
+    if (settings != NULL) {
+        argv[n++] = "--config";
+        argv[n++] = settings;
+    }
+    if (state != NULL) {
+        argv[n++] = "--state";
+        argv[n++] = state;
+    }
     config->socket_path = NULL;
     config->is_own = false;
     config->argv = argv;
@@ -53,8 +63,12 @@ static int session_start_own(PeerSession *session, McpPeerConfig *config, Diag *
 static int session_start_with_hub(PeerSession *session, McpPeerConfig *config, Diag *diag)
 {
     CLEANUP(mem_freep) char *path = NULL;
-    int r = session_hub_place(session, &path, diag);
+    int r;
 
+    if (session->args->values[PEER_OPTION_CONFIG] != NULL) {
+        return session_start_own(session, config, diag);
+    }
+    r = session_hub_place(session, &path, diag);
     if (r != 0) {
         return r;
     }

@@ -1,8 +1,9 @@
 /* cli/source_flags.h: the options that say what there is to call, for the commands that offer it:
- * `serve` and `up`. Each of them has an OPTION_* of these names in its own order.
+ * `serve`, `up` and `agent`. Each of them has an OPTION_* of these names in its own order.
  */
 #pragma once
 
+#include "app/config.h"
 #include "cli/cli.h"
 
 /* Rows of a command's option table. */
@@ -21,7 +22,18 @@
                           "offer the templates of this folder, too; may be repeated"},             \
     [OPTION_WRITE_ROOT] = {"write-root", "DIR", "scaffold_project may write in this folder"},      \
     [OPTION_STATE] = {"state", "DIR", "keep caches here; else in the user's state folder"},        \
+    [OPTION_TOOLKIT] = {"toolkit", NULL, "offer templates and analyses beside other tools"},       \
     [OPTION_NO_TOOLKIT] = {"no-toolkit", NULL, "offer neither templates nor analyses"}
+
+/* What the last two say in place of the settings. */
+static inline void source_flags_set_toolkit(const char *with, const char *without, Config *config)
+{
+    if (without != NULL) {
+        config->toolkit = CONFIG_TOOLKIT_LEFT_OUT;
+    } else if (with != NULL) {
+        config->toolkit = CONFIG_TOOLKIT_OFFERED;
+    }
+}
 
 /* How much of a model's context is used; `serve` and `up`. */
 #define ECONOMY_FLAGS                                                                              \

@@ -40,6 +40,22 @@ size_t table_terminal_width(FILE *stream)
     return (size_t)io_terminal_columns(fileno(stream));
 }
 
+/* Half of a surrogate pair as U+FFFD, a whole one as its character; returns the bytes it has. */
+static size_t print_surrogate(FILE *out, Span text)
+{
+    char shown[6];
+    size_t n = text.n < sizeof(shown) ? 3 : sizeof(shown);
+    size_t n_shown;
+
+    memcpy(shown, text.p, n);
+    n_shown = utf8_mend(shown, n);
+    if (n_shown > 4) { /* two that do not belong together */
+        n_shown = n = 3;
+    }
+    (void)fwrite(shown, 1, n_shown, out);
+    return n;
+}
+
 void table_print_safe(FILE *out, Span text, bool keep_lines)
 {
     unsigned before = 0;
@@ -50,7 +66,9 @@ void table_print_safe(FILE *out, Span text, bool keep_lines)
         bool is_c1 = before == 0xC2 && c >= 0x80 && c < 0xA0;
         bool is_kept = keep_lines && (c == '\n' || c == '\t');
 
-        if ((c < 0x20 && !is_kept) || c == 0x7F || is_c1) {
+        if (utf8_surrogate(text.p + i, text.p + text.n) != 0) {
+            i += print_surrogate(out, span_make(text.p + i, text.n - i)) - 1;
+        } else if ((c < 0x20 && !is_kept) || c == 0x7F || is_c1) {
             fprintf(out, "\\x%02x", c);
         } else {
             (void)putc((int)c, out);

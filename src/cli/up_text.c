@@ -279,9 +279,15 @@ static int text_append_http(Bytes *out, const UpText *text)
 static int text_append_places(Bytes *out, const UpText *text)
 {
     const UpFacts *facts = text->facts;
-    int r = bytes_append_format(out, "toolwire %s serves %zu tool%s\n\n", TOOLWIRE_VERSION,
+    int r = bytes_append_format(out, "toolwire %s serves %zu tool%s", TOOLWIRE_VERSION,
                                 facts->n_tools, facts->n_tools == 1 ? "" : "s");
 
+    if (r == 0 && facts->n_unlisted > 0) {
+        r = bytes_append_format(out, ", and those of %zu server%s not listed them yet",
+                                facts->n_unlisted,
+                                facts->n_unlisted == 1 ? ", which has" : "s, which have");
+    }
+    r = r != 0 ? r : bytes_append_format(out, "\n\n");
     r = r != 0 ? r : text_append_http(out, text);
     if (r == 0 && facts->socket != NULL) {
         r = bytes_append_format(out, "  fronts    %s\n", facts->socket);
@@ -405,6 +411,10 @@ int up_text_write_json(Bytes *out, const UpFacts *facts, const UpTextWith *with)
         json_write_int(&w, with->pid);
         json_write_key(&w, SPAN("tools"));
         json_write_uint(&w, facts->n_tools);
+        if (facts->n_unlisted > 0) {
+            json_write_key(&w, SPAN("unlisted"));
+            json_write_uint(&w, facts->n_unlisted);
+        }
         json_write_http(&text, &w);
         json_write_optional(&w, SPAN("socket"), facts->socket);
         json_write_optional(&w, SPAN("pipe"), facts->pipe);

@@ -87,12 +87,15 @@ static Http1Fault http1_decide(Http1Reader *reader, Http1Fault parsed)
     Http1Head *head = &reader->head;
     Http1Fault fault = http1_head_decide_length(head);
 
-    /* llhttp refuses much of the same, and says less about it. */
+    if (fault == HTTP1_FAULT_NONE && reader->kind == HTTP1_RESPONSES) {
+        fault = http1_head_decide_response(head, reader->answers_head);
+    }
+    /* llhttp refuses much of the same, each version of it more or less, and says less about it. */
     if (fault != HTTP1_FAULT_NONE || parsed != HTTP1_FAULT_NONE) {
         return fault != HTTP1_FAULT_NONE ? fault : parsed;
     }
     if (reader->kind == HTTP1_RESPONSES) {
-        return http1_head_decide_response(head, reader->answers_head);
+        return HTTP1_FAULT_NONE;
     }
     head->method = http1_parser_method(reader->parser);
     /* The one method that is about the connection and not about a resource. */

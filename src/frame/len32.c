@@ -137,6 +137,15 @@ int len32_reader_next(Len32Reader *reader, Span *ret_message)
     return 0;
 }
 
+Span len32_reader_refused(const Len32Reader *reader)
+{
+    Span unread = inq_unread(&reader->in);
+
+    return reader->too_large
+               ? span_make(unread.p + LEN32_HEADER_BYTES, unread.n - LEN32_HEADER_BYTES)
+               : SPAN_NULL;
+}
+
 int len32_reader_finish(const Len32Reader *reader, Span *ret_rest)
 {
     Span unread = inq_unread(&reader->in);

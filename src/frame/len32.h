@@ -74,6 +74,10 @@ TW_INLINE uint32_t len32_reader_declared(const Len32Reader *reader)
     return reader->declared;
 }
 
+/* What has come of the message behind the header that was refused (LEN32_E_TOO_LARGE); borrowed as
+ * from next. */
+Span len32_reader_refused(const Len32Reader *reader);
+
 /* After the stream ended and next said AGAIN: 0 if it ended between frames, LEN32_E_INCOMPLETE if
  * inside one; *ret_rest is what came of it, header included, borrowed as from next.
  * LEN32_E_TOO_LARGE as before. */

@@ -21,6 +21,20 @@ void ndjson_reader_deinit(NdjsonReader *reader)
     *reader = NDJSON_READER_NULL;
 }
 
+void ndjson_reader_watch(NdjsonReader *reader, void (*dropped)(void *context, Span piece),
+                         void *context)
+{
+    reader->dropped = dropped;
+    reader->context = context;
+}
+
+static void ndjson_reader_show(const NdjsonReader *reader, const char *p, size_t n)
+{
+    if (reader->dropped != NULL && n > 0) {
+        reader->dropped(reader->context, span_make(p, n));
+    }
+}
+
 /* What inq says, in this module's words. */
 static int ndjson_reader_outcome(int r)
 {
@@ -51,6 +65,7 @@ int ndjson_reader_feed(NdjsonReader *reader, const void *data, size_t n)
         int r = inq_append(&reader->in, p + n_dropped, n - n_dropped);
 
         if (r == 0) {
+            ndjson_reader_show(reader, p, newline == NULL ? n : n_dropped - 1);
             reader->skipping = newline == NULL;
         }
         return ndjson_reader_outcome(r);
@@ -97,16 +112,15 @@ static bool ndjson_is_blank(Span line)
 /* No newline has come: waits for it, or gives the line up if it cannot become a legal one. */
 static int ndjson_reader_wait(NdjsonReader *reader, Span line)
 {
-    if (reader->skipping) {
-        inq_skip(&reader->in, line.n);
-        reader->n_searched = 0;
-        return NDJSON_E_AGAIN;
-    }
-    if (ndjson_strip_cr(line).n > reader->max_bytes) {
+    bool is_too_long = !reader->skipping && ndjson_strip_cr(line).n > reader->max_bytes;
+
+    if (reader->skipping || is_too_long) {
+        ndjson_reader_show(reader, line.p, line.n);
         inq_skip(&reader->in, line.n);
         reader->n_searched = 0;
         reader->skipping = true;
-        return NDJSON_E_TOO_LONG;
+        reader->unreported = reader->unreported || (is_too_long && reader->dropped != NULL);
+        return is_too_long && reader->dropped == NULL ? NDJSON_E_TOO_LONG : NDJSON_E_AGAIN;
     }
     reader->n_searched = line.n;
     return NDJSON_E_AGAIN;
@@ -120,6 +134,10 @@ int ndjson_reader_next(NdjsonReader *reader, Span *ret_message)
         const char *newline = NULL;
         Span line;
 
+        if (reader->unreported && !reader->skipping) {
+            reader->unreported = false;
+            return NDJSON_E_TOO_LONG;
+        }
         if (from < unread.n) {
             newline = ndjson_reader_search(reader, unread.p + from, unread.n - from);
         }
@@ -130,10 +148,12 @@ int ndjson_reader_next(NdjsonReader *reader, Span *ret_message)
         inq_skip(&reader->in, (size_t)(newline - unread.p) + 1);
         reader->n_searched = 0;
         if (reader->skipping) {
+            ndjson_reader_show(reader, line.p, line.n);
             reader->skipping = false;
             continue;
         }
         if (line.n > reader->max_bytes) {
+            ndjson_reader_show(reader, line.p, line.n);
             return NDJSON_E_TOO_LONG;
         }
         if (!ndjson_is_blank(line)) {
@@ -147,6 +167,9 @@ int ndjson_reader_finish(const NdjsonReader *reader, Span *ret_rest)
 {
     Span rest = ndjson_strip_cr(inq_unread(&reader->in));
 
+    if (reader->unreported) {
+        return NDJSON_E_TOO_LONG;
+    }
     if (reader->skipping || ndjson_is_blank(rest)) {
         return 0;
     }

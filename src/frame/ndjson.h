@@ -4,7 +4,8 @@
  * newline is taken off. Lines of nothing but spaces, tabs and CRs are skipped. max_bytes counts the
  * message, that is the line without newline and without that CR; equality passes. A longer line is
  * reported once, as soon as it is known to be too long; the rest of it is dropped as it arrives,
- * and reading goes on behind it.
+ * and reading goes on behind it. Who wants to see what is dropped (ndjson_reader_watch) is shown it
+ * piece by piece, and the line is reported at its end.
  *
  *     read:   reserve, read(2) into it, commit (or: feed) → next until NDJSON_E_AGAIN
  *     write:  push / push_taken / begin…commit → pull, writev(2), consumed
@@ -36,7 +37,10 @@ typedef struct NdjsonReader {
     size_t n_searched; /* unread bytes that are known to hold no newline */
     uint64_t
         n_scanned; /* bytes searched over its life: the tests' proof that none is searched twice */
-    bool skipping; /* inside a line that was reported as too long */
+    bool skipping; /* inside a line that is too long */
+    bool unreported;                            /* and has yet to be reported */
+    void (*dropped)(void *context, Span piece); /* may be NULL */
+    void *context;
 } NdjsonReader;
 
 #define NDJSON_READER_NULL ((NdjsonReader){.in = {.data = NULL}})
@@ -44,6 +48,11 @@ typedef struct NdjsonReader {
 /* For messages of up to max_bytes. Allocates nothing yet. */
 void ndjson_reader_init(NdjsonReader *reader, size_t max_bytes);
 void ndjson_reader_deinit(NdjsonReader *reader);
+
+/* From now on `dropped` is shown the bytes of lines that are too long, in order, as they are thrown
+ * away (from inside feed and next; it must not come back here): all but the newline. */
+void ndjson_reader_watch(NdjsonReader *reader, void (*dropped)(void *context, Span piece),
+                         void *context);
 
 /* Appends n bytes; borrows data until return. After NDJSON_E_AGAIN any n up to INQ_AHEAD_BYTES is
  * accepted. 0, -ENOMEM, NDJSON_E_FULL; in the latter two nothing was taken. */
@@ -62,7 +71,8 @@ int ndjson_reader_next(NdjsonReader *reader, Span *ret_message);
 /* After the stream ended and next said AGAIN: 0 if it ended between messages. NDJSON_E_INCOMPLETE
  * if the last line lacks its newline; *ret_rest is that line, without a CR at its end, borrowed as
  * from next. A message ends with a newline, so whether to trust the rest is the caller's decision.
- * A rest that is blank, or belongs to a line already reported as too long, is 0. */
+ * A rest that is blank, or belongs to a line already reported as too long, is 0; one that has yet
+ * to be reported is NDJSON_E_TOO_LONG. */
 int ndjson_reader_finish(const NdjsonReader *reader, Span *ret_rest);
 
 /* Nothing is borrowed any more: gives back memory that a large message took, if nothing is unread.

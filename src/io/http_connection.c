@@ -33,6 +33,7 @@
 #define CONNECTION_HURRY_MS 1000
 
 static const IoStreamOps connection_stream_ops;
+static const IoTurnName connection_turn = {.text = "an HTTP client"};
 
 /* ---- life ---- */
 
@@ -91,6 +92,7 @@ int http_connection_open(IoHttpServer *server, int fd, const IoHttpPeer *peer)
         http_connection_free(c);
         return err_pass(r);
     }
+    io_stream_set_turn(c->stream, &connection_turn);
     c->next = server->first;
     if (c->next != NULL) {
         c->next->prev = c;
@@ -339,11 +341,18 @@ static void connection_tell_drained(HttpConnection *c)
 /* Goes on with requests that wait, as long as their answers leave. */
 static void connection_go_on(HttpConnection *c)
 {
+    IoLoop *loop = c->server->loop;
+
+    if (!c->has_waiting) {
+        return;
+    }
+    io_turn_begin(loop, &connection_turn);
     while (!c->is_closed && c->has_waiting && !c->x.is_open &&
            http_connection_pending(c) <= c->server->mark_bytes) {
         http_connection_handle(c);
         connection_flush(c);
     }
+    io_turn_end(loop);
 }
 
 /* The peer sends no more, and a request of it is in work: waits it for the answer, or has it gone?

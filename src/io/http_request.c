@@ -217,7 +217,8 @@ static int connection_on_want(HttpConnection *c)
 /* Whether there may be another step now. */
 static bool connection_may_step(HttpConnection *c)
 {
-    if (c->is_closed || c->is_broken || c->input == HTTP_INPUT_OVER) {
+    if (c->is_closed || c->is_broken || c->input == HTTP_INPUT_OVER ||
+        io_stream_is_overdue(c->stream)) {
         return false;
     }
     if (c->input == HTTP_INPUT_DONE) {

@@ -145,7 +145,21 @@ static int keep_write_all(int fd, Span content)
     return 0;
 }
 
-int io_keep_write(const char *path, Span content)
+/* Gives the name to the file. A file system without links has no way to say "only if it is free":
+ * there the moment between looking and renaming is left. */
+static int keep_name(const char *temp, const char *path, bool is_new)
+{
+    if (is_new && link(temp, path) == 0) {
+        (void)unlink(temp);
+        return 0;
+    }
+    if (is_new && (errno == EEXIST || access(path, F_OK) == 0)) {
+        return err_raise(-EEXIST);
+    }
+    return rename(temp, path) == 0 ? 0 : err_raise(-errno);
+}
+
+static int keep_put(const char *path, Span content, bool is_new)
 {
     CLEANUP(mem_freep) char *temp = mem_alloc(strlen(path) + KEEP_TEMP_SIZE);
     int fd = -1;
@@ -154,7 +168,7 @@ int io_keep_write(const char *path, Span content)
     if (temp == NULL) {
         return err_raise(-ENOMEM);
     }
-    r = io_keep_make_folders(path);
+    r = is_new ? 0 : io_keep_make_folders(path);
     if (r == 0) {
         r = keep_open_temp(path, temp, &fd);
     }
@@ -165,11 +179,21 @@ int io_keep_write(const char *path, Span content)
     if (close(fd) != 0 && r == 0) {
         r = err_raise(-errno);
     }
-    if (r == 0 && rename(temp, path) != 0) {
-        r = err_raise(-errno);
+    if (r == 0) {
+        r = keep_name(temp, path, is_new);
     }
     if (r != 0) {
         (void)unlink(temp);
     }
     return r;
+}
+
+int io_keep_write(const char *path, Span content)
+{
+    return keep_put(path, content, false);
+}
+
+int io_keep_make(const char *path, Span content)
+{
+    return keep_put(path, content, true);
 }

@@ -22,3 +22,7 @@ int io_keep_read(const char *path, Bytes *out);
 
 /* 0, a negative errno. */
 int io_keep_write(const char *path, Span content);
+
+/* The same where nobody has the name, in a folder that is there: 0, -EEXIST (and what has it is as
+ * it was), another negative errno. */
+int io_keep_make(const char *path, Span content);

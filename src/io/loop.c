@@ -41,7 +41,11 @@ static bool loop_run_tasks(IoLoop *loop)
 
 static void loop_on_async(uv_async_t *async)
 {
-    (void)loop_run_tasks(async->data);
+    IoLoop *loop = async->data;
+
+    atomic_store_explicit(&loop->answered, atomic_load_explicit(&loop->asked, memory_order_relaxed),
+                          memory_order_relaxed);
+    (void)loop_run_tasks(loop);
 }
 
 static void loop_remove_hook(IoLoop *loop, IoBeforeWait *hook)
@@ -68,6 +72,7 @@ bool io_loop_is_settling(const IoLoop *loop)
 static void loop_call_hooks(IoLoop *loop)
 {
     loop->in_hooks = true;
+    loop->is_unsettled = false;
     for (IoBeforeWait *hook = loop->first_hook; hook != NULL; hook = hook->next) {
         if (!hook->is_dead) {
             hook->fn(hook->context);
@@ -152,6 +157,7 @@ IoLoop *io_loop_free(IoLoop *loop)
     while (uv_run(&loop->uv, UV_RUN_DEFAULT) != 0) {
     }
     io_process_abandon_orphans(loop);
+    io_watchdog_stop(loop);
     uv_close((uv_handle_t *)&loop->async, NULL);
     uv_close((uv_handle_t *)&loop->prepare, NULL);
     uv_close((uv_handle_t *)&loop->child_signal, NULL);
@@ -163,6 +169,12 @@ IoLoop *io_loop_free(IoLoop *loop)
 
 int io_loop_run(IoLoop *loop)
 {
+    /* A turn that looks at the descriptors. libuv 1.45 and later call what is due before they look
+     * for the first time: a timer that is due at once and stops the loop would keep it from them in
+     * every run. */
+    if (!loop->stopping) {
+        (void)uv_run(&loop->uv, UV_RUN_NOWAIT);
+    }
     while (!loop->stopping) {
         (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
         if (loop->stopping) {
@@ -177,6 +189,13 @@ int io_loop_run(IoLoop *loop)
             }
         }
     }
+    /* Where libuv calls timers behind the descriptors (1.45 and later), what they stop ends without
+     * another round of hooks; so does, with all versions, what a descriptor stops. */
+    if (loop->is_unsettled) {
+        loop->is_leaving = true;
+        loop_call_hooks(loop);
+        loop->is_leaving = false;
+    }
     loop->stopping = false;
     return 0;
 }
@@ -184,7 +203,10 @@ int io_loop_run(IoLoop *loop)
 void io_loop_stop(IoLoop *loop)
 {
     loop->stopping = true;
-    uv_stop(&loop->uv);
+    loop->is_unsettled = !loop->in_hooks;
+    if (!loop->is_leaving) { /* else it would stop the next run before that has begun */
+        uv_stop(&loop->uv);
+    }
 }
 
 int64_t io_loop_now_ms(const IoLoop *loop)

@@ -23,7 +23,9 @@ int io_loop_new(IoLoop **ret);
  * retired ones (io/process.h). */
 IoLoop *io_loop_free(IoLoop *loop);
 
-/* Runs until io_loop_stop, or until nothing is left that could happen. 0, or a negative errno. */
+/* Runs until io_loop_stop, or until nothing is left that could happen. The descriptors are looked
+ * at once at least, whatever is due; the hooks of io_before_wait are called after the last event.
+ * 0, or a negative errno. */
 int io_loop_run(IoLoop *loop);
 void io_loop_stop(IoLoop *loop);
 
@@ -80,6 +82,10 @@ IoSignal *io_signal_free(IoSignal *signal);
 /* Once per process, before any write: a peer that has gone is an error of write(2), never the end
  * of the process. */
 void io_ignore_sigpipe(void);
+
+/* Once per process, at its start: a file that may not grow (RLIMIT_FSIZE) is an error of write(2),
+ * as a disk that is full is. Programs that it starts have the signal as it is by default. */
+void io_ignore_sigxfsz(void);
 
 /* Once per process, for one that serves many clients: it may open as many descriptors as the system
  * lets it. The programs that it starts may open as many as before: some cannot use high numbers. */

@@ -1,13 +1,17 @@
 /* io/loop_internal.h: what the files of this layer share and nobody else sees. */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <uv.h>
 
 #include "base/compiler.h"
 #include "io/loop.h"
 
 typedef struct IoProcess IoProcess;
+typedef struct IoTurnName IoTurnName;
+typedef struct IoWatchdog IoWatchdog;
 
 struct IoLoop {
     uv_loop_t uv;
@@ -23,8 +27,24 @@ struct IoLoop {
     IoProcess *first_orphan;  /* freed, but not reaped or not all ended yet (process.c) */
     unsigned n_holds;
     bool in_hooks;
+    bool is_unsettled; /* stopped, and the hooks have not been called since */
+    bool is_leaving;   /* in the hooks of the end of a run */
     bool stopping;
+
+    /* turns of peers (watchdog.c); the atomic ones are the watchdog's, too */
+    IoWatchdog *watchdog; /* NULL: none */
+    IoTurnName *first_turn_name;
+    unsigned turn_depth;
+    _Atomic(const IoTurnName *) turn; /* NULL: nobody's */
+    atomic_uint_least32_t turn_number;
+    atomic_uint_least32_t turn_over; /* the number of one that has taken too long; 0: none has */
+    atomic_bool watchdog_rests;      /* it is to be woken by the next turn */
+    atomic_uint_least32_t asked;     /* whether the loop comes round */
+    atomic_uint_least32_t answered;
 };
+
+/* Joins its thread, if there is one. */
+void io_watchdog_stop(IoLoop *loop);
 
 /* Lets go of the children that could not be killed, and kills what retired ones have left: a loop
  * that ends cannot wait for either. */

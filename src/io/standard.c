@@ -40,6 +40,13 @@ void io_ignore_sigpipe(void)
     (void)sigaction(SIGPIPE, &action, NULL);
 }
 
+void io_ignore_sigxfsz(void)
+{
+    struct sigaction action = {.sa_handler = SIG_IGN};
+
+    (void)sigaction(SIGXFSZ, &action, NULL);
+}
+
 /* What this process was given, if it took more; 0: it did not. Like the limit itself it belongs to
  * the process, and a child that is being started can look nowhere else. */
 static _Atomic rlim_t given_descriptors;

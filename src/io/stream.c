@@ -39,6 +39,7 @@ struct IoStream {
     IoLoop *loop;
     const IoStreamOps *ops;
     void *context;
+    const IoTurnName *turn; /* NULL: nobody's */
     StreamSide in;
     StreamSide out;
     StreamSide *writer; /* `in` if both directions use one descriptor, else `out` */
@@ -52,6 +53,7 @@ struct IoStream {
     bool is_shutting; /* shut when nothing is pending any more */
     bool in_event;    /* one of our callbacks is on the stack: it finishes what others begin */
     bool has_failed;
+    bool is_overdue; /* the peer's turn took too long: it fails */
     bool is_dead;
 };
 
@@ -257,6 +259,26 @@ static void stream_on_readable(IoStream *stream)
     stream_write(stream);
 }
 
+static void stream_begin_event(IoStream *stream)
+{
+    stream->in_event = true;
+    if (stream->turn != NULL) {
+        io_turn_begin(stream->loop, stream->turn);
+    }
+}
+
+static void stream_end_event(IoStream *stream)
+{
+    if (stream->turn != NULL) {
+        (void)io_stream_is_overdue(stream);
+        io_turn_end(stream->loop);
+    }
+    stream->in_event = false;
+    if (!stream->is_dead) {
+        stream_arm(stream);
+    }
+}
+
 static void stream_on_poll(uv_poll_t *poll, int status, int events)
 {
     IoStream *stream = poll->data;
@@ -267,7 +289,7 @@ static void stream_on_poll(uv_poll_t *poll, int status, int events)
         events = side->armed;
         side->armed = 0;
     }
-    stream->in_event = true;
+    stream_begin_event(stream);
     if ((events & UV_WRITABLE) != 0 && stream->is_waiting) {
         stream_on_writable(stream);
     }
@@ -275,10 +297,7 @@ static void stream_on_poll(uv_poll_t *poll, int status, int events)
         !stream->is_paused && stream->error == 0) {
         stream_on_readable(stream);
     }
-    stream->in_event = false;
-    if (!stream->is_dead) {
-        stream_arm(stream);
-    }
+    stream_end_event(stream);
 }
 
 /* A turn of what cannot be waited for. */
@@ -286,7 +305,7 @@ static void stream_on_step(uv_idle_t *step)
 {
     IoStream *stream = step->data;
 
-    stream->in_event = true;
+    stream_begin_event(stream);
     if (stream->error == 0) {
         if (stream->is_reading && !stream->is_paused) {
             stream_on_readable(stream);
@@ -297,10 +316,7 @@ static void stream_on_step(uv_idle_t *step)
             stream_report_failure(stream);
         }
     }
-    stream->in_event = false;
-    if (!stream->is_dead) {
-        stream_arm(stream);
-    }
+    stream_end_event(stream);
 }
 
 static void stream_arm_side(IoStream *stream, StreamSide *side, int events)
@@ -402,6 +418,24 @@ IoStream *io_stream_free(IoStream *stream)
     io_descriptor_close(&stream->in.descriptor);
     io_descriptor_close(&stream->out.descriptor);
     return NULL;
+}
+
+void io_stream_set_turn(IoStream *stream, const IoTurnName *name)
+{
+    stream->turn = name;
+}
+
+bool io_stream_is_overdue(IoStream *stream)
+{
+    if (!stream->is_overdue && !stream->is_dead && stream->turn != NULL &&
+        io_turn_is_over(stream->loop, stream->turn)) {
+        stream->is_overdue = true;
+        stream_fail_reading(stream, err_raise(-ETIMEDOUT));
+        if (!stream->in_event) {
+            stream_arm(stream);
+        }
+    }
+    return stream->is_overdue;
 }
 
 void io_stream_flush(IoStream *stream)

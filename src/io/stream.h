@@ -18,9 +18,13 @@
  */
 #pragma once
 
+#include "base/compiler.h"
 #include "base/span.h"
+#include "io/error_text.h"
 #include "io/loop.h"
+#include "io/watchdog.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -56,6 +60,22 @@ int io_stream_new(IoStream **ret, IoLoop *loop, int in_fd, int out_fd, const IoS
 
 /* Stops, closes, forgets. What was not written is lost: wait for drained first. */
 IoStream *io_stream_free(IoStream *stream);
+
+/* While the stream reads for its peer, hands over and writes, it is the turn of that name
+ * (io/watchdog.h); NULL, as at first: nobody's. A peer whose turn takes too long is ended: `failed`
+ * comes with -ETIMEDOUT. Not from inside IoStreamOps. */
+void io_stream_set_turn(IoStream *stream, const IoTurnName *name);
+
+/* Between two messages: has a turn of the peer taken too long? Then the owner handles no more, and
+ * `failed` comes when the loop comes round. Owners that go on with messages outside of `input` put
+ * io_turn_begin and io_turn_end around that. */
+bool io_stream_is_overdue(IoStream *stream);
+
+/* For people: what `failed` of a pipe or a Unix socket, which have no other -ETIMEDOUT, tells. */
+TW_INLINE const char *io_stream_error_text(int r)
+{
+    return r == -ETIMEDOUT ? "what it sent kept everybody waiting for too long" : io_error_text(-r);
+}
 
 /* Tries to write now; waits for the system if it does not take everything. Owners call it after
  * they queued output outside `input`. Cheap if nothing is pending. Calls nothing but pull and

@@ -41,52 +41,22 @@ const char *json_index_fault(JsonIndexRun *run, JsonFault fault, const char *at)
     return NULL;
 }
 
-/* The four hex digits at p as a number; -1 with the fault set at the first that is none. */
-static int32_t index_hex4(JsonIndexRun *run, const char *p)
-{
-    uint32_t value = 0;
-
-    for (int i = 0; i < 4; i++) {
-        int digit = p + i < run->end ? hex_digit(p[i]) : -1;
-
-        if (digit < 0) {
-            (void)json_index_fault(run, JSON_FAULT_ESCAPE_HEX, p + i);
-            return -1;
-        }
-        value = value << 4 | (uint32_t)digit;
-    }
-    return (int32_t)value;
-}
-
+/* A \u escape stands for a unit of UTF-16, and half of a pair may stand alone: JavaScript and
+ * Python write that of text which they cut inside a pair. */
 const char *json_index_escape(JsonIndexRun *run, const char *p)
 {
-    int32_t first;
-    int32_t second;
-
     if (run->end - p < 2) {
         return json_index_fault(run, JSON_FAULT_STRING_END, run->end);
     }
     if (p[1] != 'u') {
         return json_index_fault(run, JSON_FAULT_ESCAPE, p + 1);
     }
-    first = index_hex4(run, p + 2);
-    if (first < 0) {
-        return NULL;
+    for (int i = 2; i < 6; i++) {
+        if (p + i >= run->end || hex_digit(p[i]) < 0) {
+            return json_index_fault(run, JSON_FAULT_ESCAPE_HEX, p + i);
+        }
     }
-    if ((first & 0xF800) != 0xD800) {
-        return p + 6;
-    }
-    if (first >= 0xDC00 || run->end - p < 8 || p[6] != '\\' || p[7] != 'u') {
-        return json_index_fault(run, JSON_FAULT_SURROGATE, p);
-    }
-    second = index_hex4(run, p + 8);
-    if (second < 0) {
-        return NULL;
-    }
-    if ((second & 0xFC00) != 0xDC00) {
-        return json_index_fault(run, JSON_FAULT_SURROGATE, p);
-    }
-    return p + 12;
+    return p + 6;
 }
 
 #if TW_X86

@@ -26,7 +26,6 @@ typedef enum JsonFault {
     JSON_FAULT_STRING_UTF8,
     JSON_FAULT_ESCAPE,
     JSON_FAULT_ESCAPE_HEX,
-    JSON_FAULT_SURROGATE,
     JSON_FAULT_DEPTH,
     JSON_FAULT_NODES,
     JSON_N_FAULTS
@@ -56,8 +55,8 @@ int json_index_avx2(JsonIndexRun *run);
 /* Doubles the room for nodes. 0, -ENOMEM, JSON_E_TOO_LARGE. */
 int json_index_grow(JsonIndexRun *run);
 
-/* Checks the escape at p (*p is the backslash). Returns the first byte after it (after both halves
- * of a surrogate pair); NULL with the fault set if it is wrong. */
+/* Checks the escape at p (*p is the backslash). Returns the first byte after it; NULL with the
+ * fault set if it is wrong. */
 const char *json_index_escape(JsonIndexRun *run, const char *p);
 
 /* Records a fault; always returns NULL, for `return json_index_fault(...)`. */

@@ -39,7 +39,6 @@ static const FaultText fault_texts[JSON_N_FAULTS] = {
     [JSON_FAULT_STRING_UTF8] = {"invalid UTF-8 in a string", true},
     [JSON_FAULT_ESCAPE] = {"unknown escape; after '\\' comes one of \" \\ / b f n r t u", true},
     [JSON_FAULT_ESCAPE_HEX] = {"expected four hex digits after \\u", true},
-    [JSON_FAULT_SURROGATE] = {"a surrogate escape must be a pair, high then low", false},
     [JSON_FAULT_DEPTH] = {"nested too deeply", false},
     [JSON_FAULT_NODES] = {"too many values", false},
 };

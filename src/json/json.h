@@ -18,7 +18,8 @@
  * Decisions where RFC 8259 leaves room (each is tested; docs/json.md lists them all):
  * - duplicate keys are kept; json_get finds the last;
  * - a number is kept as text, whatever its size; converting it may fail with JSON_E_RANGE;
- * - a lone surrogate escape (\ud800) is an error, so that every string has a decoded form;
+ * - a lone surrogate escape (\ud800) is accepted and spliced as it is; decoded it is U+FFFD, but in
+ *   the exact forms and in comparisons, where different strings are different;
  * - a byte order mark is an error.
  *
  * How large the arena must be: a text of n bytes has at most n / 2 + 1 nodes, and room for them
@@ -202,22 +203,36 @@ TW_INLINE bool json_string_plain(JsonValue v, Span *ret)
     return true;
 }
 
-/* Decoded content: borrowed from the text where nothing is escaped, else built in the arena. May
+/* Decoded content: borrowed from the text where nothing is escaped, else built in the arena. UTF-8,
+ * with U+FFFD for a lone surrogate: text that is shown, kept in a file or handed to the system. May
  * hold NUL bytes. 0, -ENOMEM, JSON_E_KIND. */
 int json_string(JsonValue v, Arena *arena, Span *ret);
 
-/* Is v a string whose decoded form equals s? Allocates nothing. */
+/* The same in a form in which different strings have different bytes: a lone surrogate is the three
+ * bytes that it would have if it were a character. For keys of tables, for hashes, and for text
+ * that json_write_exact writes to another peer; what else becomes of it needs utf8_mend before,
+ * since it need not be UTF-8. */
+int json_string_exact(JsonValue v, Arena *arena, Span *ret);
+
+/* A JSON text that came inside of a string, in the form of json_string_exact: as it can be parsed,
+ * with escapes for what is no UTF-8 there. It is text itself where nothing is to be done, else
+ * built in the arena. 0, -ENOMEM. */
+int json_text_of_exact(Span text, Arena *arena, Span *ret);
+
+/* Is v a string whose decoded form equals s? One that holds a lone surrogate equals no UTF-8.
+ * Allocates nothing. */
 bool json_string_equals(JsonValue v, Span s);
 
 /* Are two strings equal when decoded? Allocates nothing. Both must be strings. */
 bool json_string_same(JsonValue a, JsonValue b);
 
-/* Number of code points in the decoded string; 0 for anything else. */
+/* Number of code points in the decoded string, lone surrogates included; 0 for anything else. */
 size_t json_string_length(JsonValue v);
 
 /* Decodes into out, which must hold v.node->size - 2 bytes (the decoded form is never longer);
  * returns the decoded length. v must be a string. */
 size_t json_string_decode(JsonValue v, char *out);
+size_t json_string_decode_exact(JsonValue v, char *out); /* as json_string_exact */
 
 /* Exact integers: "1e2" and "1.0" are integers, 1.5 is not. 0, JSON_E_KIND, JSON_E_RANGE (too
  * large, or has a fraction). */

@@ -129,7 +129,7 @@ static int pointer_append_key(JsonValue key, Bytes *out)
 
     while (rest.n > 0 && r == 0) {
         char code[4];
-        unsigned n = json_string_take(&rest, code);
+        unsigned n = json_string_take_utf8(&rest, code);
 
         if (code[0] == '~' || code[0] == '/') {
             r = bytes_append(out, code[0] == '~' ? "~0" : "~1", 2);

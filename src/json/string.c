@@ -17,8 +17,27 @@ static uint32_t string_unit(const char *p)
            (uint32_t)hex_digit(p[4]) << 4 | (uint32_t)hex_digit(p[5]);
 }
 
+/* The scalar value or the lone surrogate that the valid escapes at *p stand for; steps over them.
+ * What follows the content of a string is its quote, so that one byte can always be looked at. */
+static uint32_t string_take_unit(const char **p)
+{
+    uint32_t code = string_unit(*p);
+    uint32_t low;
+
+    *p += 6;
+    if ((code & 0xFC00) != 0xD800 || (*p)[0] != '\\' || (*p)[1] != 'u') {
+        return code;
+    }
+    low = string_unit(*p);
+    if ((low & 0xFC00) != 0xDC00) {
+        return code;
+    }
+    *p += 6;
+    return 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+}
+
 /* Decodes the valid escape at *p into out, steps *p over it, and returns the number of bytes
- * written. */
+ * written. A lone surrogate is written as if it were a character, which no UTF-8 holds. */
 static unsigned string_decode_escape(const char **p, char out[4])
 {
     uint32_t code;
@@ -28,16 +47,25 @@ static unsigned string_decode_escape(const char **p, char out[4])
         *p += 2;
         return 1;
     }
-    code = string_unit(*p);
-    *p += 6;
-    if ((code & 0xFC00) == 0xD800) {
-        code = 0x10000 + ((code - 0xD800) << 10) + (string_unit(*p) - 0xDC00);
-        *p += 6;
+    code = string_take_unit(p);
+    if ((code & 0x1FF800) == 0xD800) {
+        out[0] = (char)0xED;
+        out[1] = (char)(0x80 | (code >> 6 & 0x3F));
+        out[2] = (char)(0x80 | (code & 0x3F));
+        return 3;
     }
     return utf8_encode(code, out);
 }
 
-size_t json_string_decode(JsonValue v, char *out)
+/* Puts U+FFFD into the place of a lone surrogate. */
+static void string_replace_lone(char *code, unsigned n)
+{
+    if (n == 3 && (unsigned char)code[0] == 0xED && (unsigned char)code[1] >= 0xA0) {
+        memcpy(code, "\xEF\xBF\xBD", 3);
+    }
+}
+
+static size_t string_decode(JsonValue v, char *out, bool is_exact)
 {
     Span s = json_string_content(v);
     const char *p = s.p;
@@ -59,13 +87,26 @@ size_t json_string_decode(JsonValue v, char *out)
         /* Through a buffer of four: the decoded form of the last escape may be all that out has
          * room for. */
         n_code = string_decode_escape(&p, code);
+        if (!is_exact) {
+            string_replace_lone(code, n_code);
+        }
         memcpy(at, code, n_code);
         at += n_code;
     }
     return (size_t)(at - out);
 }
 
-int json_string(JsonValue v, Arena *arena, Span *ret)
+size_t json_string_decode(JsonValue v, char *out)
+{
+    return string_decode(v, out, false);
+}
+
+size_t json_string_decode_exact(JsonValue v, char *out)
+{
+    return string_decode(v, out, true);
+}
+
+static int string_build(JsonValue v, Arena *arena, bool is_exact, Span *ret)
 {
     char *out;
 
@@ -79,8 +120,53 @@ int json_string(JsonValue v, Arena *arena, Span *ret)
     if (out == NULL) {
         return err_raise(-ENOMEM);
     }
-    *ret = span_make(out, json_string_decode(v, out));
+    *ret = span_make(out, string_decode(v, out, is_exact));
     arena_shrink(arena, out, v.node->size, ret->n);
+    return 0;
+}
+
+int json_string(JsonValue v, Arena *arena, Span *ret)
+{
+    return string_build(v, arena, false, ret);
+}
+
+int json_string_exact(JsonValue v, Arena *arena, Span *ret)
+{
+    return string_build(v, arena, true, ret);
+}
+
+int json_text_of_exact(Span text, Arena *arena, Span *ret)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *end = text.n > 0 ? text.p + text.n : text.p;
+    char *out;
+    char *at;
+
+    *ret = text;
+    if (utf8_valid(text.p, text.n, NULL)) {
+        return 0;
+    }
+    out = text.n > SIZE_MAX / 2 ? NULL : arena_alloc(arena, 2 * text.n);
+    if (out == NULL) {
+        return err_raise(-ENOMEM);
+    }
+    at = out;
+    for (const char *p = text.p; p < end;) {
+        unsigned unit = utf8_surrogate(p, end);
+
+        if (unit == 0) {
+            *at++ = *p++;
+            continue;
+        }
+        memcpy(at, "\\ud", 3);
+        at[3] = digits[unit >> 8 & 0xF];
+        at[4] = digits[unit >> 4 & 0xF];
+        at[5] = digits[unit & 0xF];
+        at += 6;
+        p += 3;
+    }
+    *ret = span_make(out, (size_t)(at - out));
+    arena_shrink(arena, out, 2 * text.n, ret->n);
     return 0;
 }
 
@@ -97,6 +183,14 @@ static unsigned string_take(const char **p, char out[4])
     }
     memcpy(out, *p, n);
     *p += n;
+    return n;
+}
+
+unsigned json_string_take_utf8(Span *rest, char out[4])
+{
+    unsigned n = json_string_take(rest, out);
+
+    string_replace_lone(out, n);
     return n;
 }
 

@@ -12,3 +12,7 @@ TW_INLINE Span json_string_content(JsonValue v)
 /* Takes one code point, escaped or not, from the front of the valid *rest (not empty) into out;
  * returns its length in bytes. */
 unsigned json_string_take(Span *rest, char out[4]);
+
+/* The same with U+FFFD for a lone surrogate, which json_string_take leaves as it is (three bytes
+ * that are no UTF-8), so that different strings stay different. */
+unsigned json_string_take_utf8(Span *rest, char out[4]);

@@ -174,7 +174,30 @@ static bool writer_quoted_plain(JsonWriter *w, Span text)
     return true;
 }
 
-/* The text between quotes, with U+FFFD for every byte that is not UTF-8. */
+/* The code unit of a surrogate as an escape, in lower case as peers write it. */
+static void writer_append_unit(JsonWriter *w, unsigned unit)
+{
+    static const char digits[] = "0123456789abcdef";
+    char escape[6] = {
+        '\\', 'u', 'd', digits[unit >> 8 & 0xF], digits[unit >> 4 & 0xF], digits[unit & 0xF]};
+
+    writer_append(w, escape, sizeof(escape));
+}
+
+/* What stands for the bytes at the start of text that are no UTF-8; returns how many they are. */
+static size_t writer_append_bad(JsonWriter *w, Span text)
+{
+    unsigned unit = utf8_surrogate(text.p, text.p + text.n);
+
+    if (unit != 0 && w->is_exact) {
+        writer_append_unit(w, unit);
+    } else {
+        writer_append(w, "\xEF\xBF\xBD", 3);
+    }
+    return unit != 0 ? 3 : 1;
+}
+
+/* The text between quotes. */
 static void writer_quoted(JsonWriter *w, Span text)
 {
     if (writer_quoted_plain(w, text)) {
@@ -182,12 +205,12 @@ static void writer_quoted(JsonWriter *w, Span text)
     }
     writer_append(w, "\"", 1);
     while (w->r == 0 && text.n > 0) {
-        size_t n_good = text.n;
+        size_t n = text.n;
 
-        if (!utf8_valid(text.p, text.n, &n_good)) {
-            w->r = escape_json(w->out, span_make(text.p, n_good));
-            writer_append(w, "\xEF\xBF\xBD", 3);
-            text = span_make(text.p + n_good + 1, text.n - n_good - 1);
+        if (!utf8_valid(text.p, text.n, &n)) {
+            w->r = escape_json(w->out, span_make(text.p, n));
+            n += writer_append_bad(w, span_make(text.p + n, text.n - n));
+            text = span_make(text.p + n, text.n - n);
         } else {
             w->r = escape_json(w->out, text);
             break;
@@ -209,10 +232,24 @@ void json_write_key(JsonWriter *w, Span key)
     writer_after_key(w);
 }
 
+void json_write_exact_key(JsonWriter *w, Span key)
+{
+    w->is_exact = true;
+    json_write_key(w, key);
+    w->is_exact = false;
+}
+
 void json_write_string(JsonWriter *w, Span text)
 {
     writer_before_value(w);
     writer_quoted(w, text);
+}
+
+void json_write_exact(JsonWriter *w, Span text)
+{
+    w->is_exact = true;
+    json_write_string(w, text);
+    w->is_exact = false;
 }
 
 void json_write_raw(JsonWriter *w, Span json)

@@ -11,8 +11,9 @@
  *
  * Commas, colons and indentation are the writer's business. The first failure sticks and is
  * returned by json_writer_finish; what follows it writes nothing. Strings may hold any bytes: what
- * is not UTF-8 becomes U+FFFD, so the output is always valid JSON. Writing a key outside an object,
- * or closing what is not open, is a bug of the caller. Thread: any, one at a time.
+ * is not UTF-8 becomes U+FFFD, so the output is always valid JSON in valid UTF-8. Writing a key
+ * outside an object, or closing what is not open, is a bug of the caller. Thread: any, one at a
+ * time.
  */
 #pragma once
 
@@ -34,6 +35,7 @@ typedef struct JsonWriter {
     uint32_t depth; /* open containers */
     int r;          /* first failure */
     JsonStyle style;
+    bool is_exact; /* while json_write_exact is at work */
 } JsonWriter;
 
 /* Appends to whatever out holds already. */
@@ -51,6 +53,13 @@ void json_write_end_array(JsonWriter *w);
 void json_write_key(JsonWriter *w, Span key);
 
 void json_write_string(JsonWriter *w, Span text);
+
+/* The same for text of json_string_exact, which is passed on: half a surrogate pair becomes the
+ * escape that it came from ("\ud83d"). Two halves that pieces of a text have brought together are
+ * written as the pair that they are. */
+void json_write_exact_key(JsonWriter *w, Span key);
+void json_write_exact(JsonWriter *w, Span text);
+
 void json_write_int(JsonWriter *w, int64_t value);
 void json_write_uint(JsonWriter *w, uint64_t value);
 void json_write_bool(JsonWriter *w, bool flag);

@@ -6,6 +6,17 @@
 #include "base/error.h"
 #include "peer/mcp_peer_impl.h"
 
+bool mcp_peer_is_overdue(McpPeer *peer)
+{
+    if (!peer->is_overdue && io_turn_is_over(peer->config.loop, peer->turn)) {
+        peer->is_overdue = true;
+        mcp_client_break(peer->client,
+                         SPAN("what the server sent kept everybody waiting for too long"),
+                         io_loop_now_ms(peer->config.loop));
+    }
+    return peer->is_overdue;
+}
+
 void mcp_peer_pump(McpPeer *peer)
 {
     char text[2048];
@@ -15,7 +26,9 @@ void mcp_peer_pump(McpPeer *peer)
         return;
     }
     peer->is_pumping = true;
+    io_turn_begin(peer->config.loop, peer->turn);
     while (mcp_client_next(peer->client, &event)) {
+        (void)mcp_peer_is_overdue(peer); /* what is left are the ends of requests, and its own */
         if (peer->state != PEER_OPEN) {
             continue;
         }
@@ -35,6 +48,7 @@ void mcp_peer_pump(McpPeer *peer)
         }
         peer->config.event(peer->config.context, peer, &event);
     }
+    io_turn_end(peer->config.loop);
     peer->is_pumping = false;
 }
 
@@ -149,6 +163,8 @@ int mcp_peer_new(McpPeer **ret, const McpPeerConfig *config, Diag *reterr_diag)
     peer->config = *config;
     peer->ops = config->url != NULL ? &mcp_peer_http : &mcp_peer_lines;
     peer->timer_ms = INT64_MAX;
+    peer->turn = io_turn_name(config->loop, config->name != NULL ? config->name : "a server");
+    peer->config.name = NULL; /* the loop has a copy */
     arena_init(&peer->strings, SIZE_MAX);
     r = peer_init(peer, reterr_diag);
     if (r != 0) {

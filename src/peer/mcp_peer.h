@@ -28,7 +28,8 @@ typedef struct McpPeerConfig {
     const char *const *environment; /* NULL: ours; copied */
     const char *folder;             /* NULL: ours */
     const char *socket_path;
-    bool is_own;            /* what serves it must be a process of this user, or of root */
+    const char *name; /* whose turn it is, for the log (io/watchdog.h); NULL: "a server". Copied */
+    bool is_own;      /* what serves it must be a process of this user, or of root */
     bool inherit_stderr;    /* else its lines go to the log at debug level */
     bool dies_with_us;      /* a child is killed when we are (io/process.h): for a loop whose thread
                                is there as long as the process is */

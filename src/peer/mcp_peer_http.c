@@ -22,7 +22,8 @@ typedef struct Web {
     Bytes url;    /* as libcurl takes it */
     Bytes socket; /* NUL-terminated; empty: TCP */
     bool is_pumping;
-    int64_t close_ms; /* closing: when waiting is over */
+    bool is_abandoned; /* nothing is begun any more */
+    int64_t close_ms;  /* closing: when waiting is over */
 } Web;
 
 static void web_pump(Web *web);
@@ -132,6 +133,17 @@ static void web_take(Web *web, const McpHttpClientEvent *event)
     mcp_peer_pump(web->peer);
 }
 
+/* What the engine wants next. A turn that has taken too long ends with letting go of everything. */
+static bool web_next(Web *web, McpHttpClientEvent *ret)
+{
+    if (mcp_peer_is_overdue(web->peer) && !web->is_abandoned) {
+        web->is_abandoned = true;
+        mcp_http_client_abandon(web->http);
+        mcp_peer_pump(web->peer);
+    }
+    return mcp_http_client_next(web->http, ret);
+}
+
 /* Does what the engine wants until it wants nothing more. */
 static void web_pump(Web *web)
 {
@@ -141,7 +153,8 @@ static void web_pump(Web *web)
         return;
     }
     web->is_pumping = true;
-    while (mcp_http_client_next(web->http, &event)) {
+    io_turn_begin(web->peer->config.loop, web->peer->turn);
+    while (web_next(web, &event)) {
         switch (event.kind) {
         case MCP_HTTP_CLIENT_BEGIN:
             web_begin(web, &event);
@@ -166,6 +179,7 @@ static void web_pump(Web *web)
             break;
         }
     }
+    io_turn_end(web->peer->config.loop);
     web->is_pumping = false;
     mcp_peer_set_timer(web->peer);
 }

@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "io/loop.h"
+#include "io/watchdog.h"
 #include "peer/mcp_peer.h"
 
 typedef enum PeerState {
@@ -61,6 +62,8 @@ struct McpPeer {
     PeerState state;
     bool is_pumping;
     bool was_ready;
+    bool is_overdue; /* its turn took too long: the session was broken off */
+    const IoTurnName *turn;
     int64_t timer_ms;
     void (*done)(void *context);
     void *done_context;
@@ -68,6 +71,9 @@ struct McpPeer {
 
 /* Hands the events to the owner, who may cause more. */
 void mcp_peer_pump(McpPeer *peer);
+/* Between two steps of a turn: whether it took too long. The session is then broken off, once; who
+ * asked ends the turn. */
+bool mcp_peer_is_overdue(McpPeer *peer);
 void mcp_peer_set_timer(McpPeer *peer);
 /* Closing is over: the owner is told, and may free the peer. */
 void mcp_peer_finish_close(McpPeer *peer);

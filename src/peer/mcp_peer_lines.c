@@ -219,14 +219,19 @@ static void lines_on_input(void *context)
     Span line;
     int r;
 
+    io_turn_begin(lines->peer->config.loop, lines->peer->turn);
     while ((r = ndjson_reader_next(&lines->reader, &line)) != NDJSON_E_AGAIN) {
-        if (lines->peer->state == PEER_OPEN && r == NDJSON_E_TOO_LONG) {
+        bool is_heard = lines->peer->state == PEER_OPEN && !mcp_peer_is_overdue(lines->peer);
+
+        if (is_heard && r == NDJSON_E_TOO_LONG) {
             lines_take_long(lines, beginning);
-        } else if (lines->peer->state == PEER_OPEN) {
+        } else if (is_heard) {
             lines_take_line(lines, line);
         }
         beginning = lines_beginning(lines);
     }
+    mcp_peer_pump(lines->peer); /* the end of one that was overdue */
+    io_turn_end(lines->peer->config.loop);
 }
 
 static void lines_output_ended(McpLines *lines)

@@ -45,11 +45,17 @@ static void calls_on_finish(Call *call, const CallResult *result)
     if (ours->ret_ended != NULL) {
         *ours->ret_ended = true;
     }
+    asked->may_have_run = ours->call.may_have_run;
     addin_calls_forget(ours);
     call_finish(asked, result);
 }
 
-static const CallDoor calls_door = {.finish = calls_on_finish};
+static void calls_on_progress(Call *call, const CallProgress *progress)
+{
+    call_report(((AddinCall *)call)->asked, progress);
+}
+
+static const CallDoor calls_door = {.finish = calls_on_finish, .progress = calls_on_progress};
 
 AddinCall *addin_calls_begin(AddinCalls *calls, Call *asked, void *link)
 {
@@ -70,6 +76,7 @@ AddinCall *addin_calls_begin(AddinCalls *calls, Call *asked, void *link)
     call->call.verb = asked->verb;
     call->call.target = asked->target;
     call->call.arguments = asked->arguments;
+    call->call.wants_progress = true; /* it moves the deadline in any case */
     call->asked = asked;
     call->link = link;
     call->pool = calls;

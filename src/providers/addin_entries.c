@@ -528,10 +528,14 @@ static int entries_add_from_file(AddinEntries *entries, const char *path, const 
 int addin_entries_load(AddinEntries *entries, const char *path, Diag *reterr_diag)
 {
     CLEANUP(tools_file_deinit) ToolsFile file = TOOLS_FILE_NULL;
-    int r = tools_file_load(&file, path, reterr_diag);
+    int r = tools_file_load_pipe(&file, path, reterr_diag);
 
     if (r != 0) {
         return r > 0 ? ADDIN_ENTRIES_E_FILE : err_pass(r);
+    }
+    if (file.unknown[0] != '\0') {
+        logsink_write(entries->log, LOGSINK_LEVEL_WARN, "pipe",
+                      "%s: members that mean nothing here are ignored: %s", path, file.unknown);
     }
     router_batch_begin(entries->router);
     for (size_t i = 0; r == 0 && i < file.n_tools; i++) {

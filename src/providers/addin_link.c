@@ -1,6 +1,7 @@
 /* A link is one connection:
  *
  *     OPEN --no message, too large a frame--> CLOSING --why is written, or a second--> DEAD
+ *     (CLOSING also waits for the beginning of a frame that is too large, which names its call)
  *     any --it has gone, the stream failed, no pong came--> DEAD
  *
  * Links are changed and freed between events only (addin_links_settle), since ends of calls, and so
@@ -83,7 +84,6 @@ static void link_refuse(AddinLink *link, Span why)
     link_say_why(link, why);
     link->state = ADDIN_LINK_CLOSING;
     link->close_by_ms = io_loop_now_ms(link->owner->loop) + ADDIN_CLOSE_MS;
-    pipe_link_pause(&link->wire);
     addin_link_mark_due(link);
 }
 
@@ -126,21 +126,38 @@ static void link_on_message(void *context, Span message)
     r = pipe_hub_receive(link->hub, message, link->touched_ms);
     if (r == PIPE_E_PROTOCOL) {
         link_refuse(link, SPAN("what came is no message"));
+        pipe_link_pause(&link->wire);
     } else if (r < 0) {
         link_die(link, r == -ENOBUFS ? SPAN("it does not read the answers that it asks for")
                                      : span_from_str(io_error_text(-r)));
     }
 }
 
-static void link_on_oversize(void *context, uint32_t declared)
+/* It is told why at once, and the call whose result it is ends when that is known: at once if there
+ * is only one, else by the beginning of the message. */
+static bool link_on_oversize(void *context, uint32_t declared, Span head)
 {
     AddinLink *link = context;
     char why[ADDIN_WHY_SIZE];
 
-    (void)pipe_hub_refuse_size(link->hub, declared);
-    (void)snprintf(why, sizeof(why), "a message of %u bytes, over the limit of %u",
-                   (unsigned)declared, (unsigned)link->owner->max_bytes);
-    link_refuse(link, span_from_str(why));
+    if (link->state == ADDIN_LINK_OPEN) {
+        uint32_t other = pipe_hub_other_order(link->hub, declared);
+
+        if (other > 0) {
+            logsink_write(link->owner->log, LOGSINK_LEVEL_WARN, "pipe",
+                          "%s: in the other byte order the length is %u: on the pipe lengths are "
+                          "little-endian (on the call socket they are big-endian)",
+                          link->name, (unsigned)other);
+        }
+        (void)pipe_hub_refuse_size(link->hub, declared);
+        (void)snprintf(why, sizeof(why), "a message of %u bytes, over the limit of %u",
+                       (unsigned)declared, (unsigned)link->owner->max_bytes);
+        link_refuse(link, span_from_str(why));
+    }
+    link->awaits_head =
+        !pipe_hub_refuse_result(link->hub, declared, head) && head.n < PIPE_LINK_HEAD_BYTES;
+    addin_link_mark_due(link);
+    return link->awaits_head;
 }
 
 /* The stream flushes by itself. */
@@ -207,13 +224,15 @@ void addin_link_greet(AddinLink *link)
         return;
     }
     link->is_greeted = true;
+    /* One that has only read its list again was not away. */
+    link->owner->n_away -= !link->is_known && link->owner->n_away > 0;
     if (link->offers.n_unsaid > 0) {
         logsink_write(log, LOGSINK_LEVEL_WARN, "pipe", "%s: and %zu more are left out", link->name,
                       link->offers.n_unsaid);
     }
     if (link->list == ADDIN_LIST_TOLD) {
-        logsink_write(log, LOGSINK_LEVEL_INFO, "pipe",
-                      "%s is connected and offers %zu tools and resources", link->name,
+        logsink_write(log, LOGSINK_LEVEL_INFO, "pipe", "%s %s %zu tools and resources", link->name,
+                      link->is_known ? "now offers" : "is connected and offers",
                       link->offers.n - link->offers.n_bad);
     } else {
         logsink_write(log, LOGSINK_LEVEL_INFO, "pipe",
@@ -228,8 +247,20 @@ static void link_on_listed(void *context, JsonValue data)
     AddinLinks *links = link->owner;
     char name[ADDIN_NAME_SIZE];
 
+    if (link->list != ADDIN_LIST_ASKED) {
+        /* Asked again, it could not say: then nothing is known to have changed. */
+        if (data.node == NULL) {
+            return;
+        }
+        addin_entries_withdraw(links->entries, &link->offers);
+        link->offers.n_unsaid = 0;
+        link->is_greeted = false;
+        link->is_known = true;
+    }
     if (addin_list_name(data, name)) {
         link_set_name(link, name);
+        link->is_named = true;
+        addin_link_mark_due(link);
     }
     link->list = addin_list_offer(links->entries, &link->offers, data, links->log)
                      ? ADDIN_LIST_TOLD
@@ -304,6 +335,7 @@ static int link_open(AddinLink *link, int fd, int64_t now_ms)
 
 int addin_link_new(AddinLink **ret, AddinLinks *links, int fd, int64_t now_ms)
 {
+    static const IoTurnName unnamed = {.text = "an add-in"};
     AddinLink *link = mem_alloc_array(1, sizeof(*link));
     char name[ADDIN_NAME_SIZE];
     int r;
@@ -321,6 +353,7 @@ int addin_link_new(AddinLink **ret, AddinLinks *links, int fd, int64_t now_ms)
     link_set_name(link, name);
     pipe_link_init(&link->wire, links->loop, links->max_bytes,
                    2 * links_frame_bytes(links) + LINK_ANSWER_BYTES, &link_ops, link);
+    pipe_link_set_turn(&link->wire, &unnamed);
     r = link_open(link, fd, now_ms);
     if (r != 0) {
         addin_link_free(link);
@@ -368,17 +401,36 @@ void addin_link_cancel(Call *call)
     pipe_hub_cancel(link->hub, &ours->call, io_loop_now_ms(link->owner->loop));
     addin_calls_forget(ours);
     link_note_due(link);
+    if (link->state == ADDIN_LINK_OPEN) {
+        link_check(link);
+        addin_link_mark_due(link); /* it may have been told */
+    }
 }
 
 /* ---- between events ---- */
 
+static void link_name_turns(AddinLink *link)
+{
+    char turn[sizeof("the add-in ") + ADDIN_NAME_SIZE];
+
+    (void)snprintf(turn, sizeof(turn), "the add-in %s", link->name);
+    pipe_link_set_turn(&link->wire, io_turn_name(link->owner->loop, turn));
+}
+
 bool addin_link_settle(AddinLink *link)
 {
-    if (link->state != ADDIN_LINK_OPEN) {
+    bool is_over =
+        link->state == ADDIN_LINK_DEAD || (link->state == ADDIN_LINK_CLOSING && !link->awaits_head);
+
+    if (is_over) {
         link_lose(link);
     }
+    if (link->is_named) {
+        link->is_named = false;
+        link_name_turns(link);
+    }
     pipe_link_flush(&link->wire);
-    if (link->state == ADDIN_LINK_CLOSING && pipe_link_pending(&link->wire) == 0) {
+    if (is_over && pipe_link_pending(&link->wire) == 0) {
         link->state = ADDIN_LINK_DEAD;
     }
     link_note_due(link);

@@ -54,8 +54,11 @@ struct AddinLink {
     AddinLinkState state;
     AddinListState list;
     bool is_due;
-    bool is_lost;    /* its calls have ended */
-    bool is_greeted; /* the log says what it offers */
+    bool awaits_head; /* CLOSING: whose result is over the limit is about to come */
+    bool is_lost;     /* its calls have ended */
+    bool is_greeted;  /* what it offers is known, and the log says it */
+    bool is_known;    /* the log has said so before */
+    bool is_named;    /* by a name that the watchdog does not know yet */
     char why[ADDIN_WHY_SIZE];
     int64_t touched_ms;  /* when it was heard last */
     int64_t idle_ms;     /* when to give memory back; INT64_MAX: there is not much */

@@ -119,6 +119,27 @@ static void links_drop(AddinLinks *links, AddinLink *link)
     links_note_trim(links);
 }
 
+/* Once: it is not greeted any more. */
+static void links_note_away(AddinLinks *links, AddinLink *link)
+{
+    if (link->is_greeted || link->is_known) {
+        link->is_greeted = false;
+        link->is_known = false;
+        links->n_away++;
+        links->left_ms = io_loop_now_ms(links->loop);
+    }
+}
+
+bool addin_links_expect(const AddinLinks *links, int64_t within_ms)
+{
+    bool expects = links->n_away > 0 && io_loop_now_ms(links->loop) - links->left_ms < within_ms;
+
+    for (const AddinLink *link = links->newest; !expects && link != NULL; link = link->older) {
+        expects = link->state == ADDIN_LINK_OPEN && !link->is_greeted;
+    }
+    return expects;
+}
+
 /* What all those offered that go in this turn, at once, and before their calls end. */
 static void links_withdraw(AddinLinks *links)
 {
@@ -126,6 +147,7 @@ static void links_withdraw(AddinLinks *links)
         if (link->state != ADDIN_LINK_OPEN) {
             addin_entries_withdraw(links->entries, &link->offers);
             links->has_moved = true;
+            links_note_away(links, link);
         }
     }
 }

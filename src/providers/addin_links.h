@@ -34,9 +34,11 @@ struct AddinLinks {
     AddinLink *newest;
     AddinLink *due;
     size_t n;
-    bool has_moved;      /* one has told what it offers, or goes; the owner sets it back */
-    int64_t due_ms;      /* when tick must be called; grows only there. INT64_MAX: not at all */
-    int64_t trim_ms;     /* when to give memory of those that went back; likewise */
+    size_t n_away;   /* that have gone after they had told what they offer, and none came since */
+    int64_t left_ms; /* when the last of them went */
+    bool has_moved;  /* one has told what it offers, or goes; the owner sets it back */
+    int64_t due_ms;  /* when tick must be called; grows only there. INT64_MAX: not at all */
+    int64_t trim_ms; /* when to give memory of those that went back; likewise */
     AddinsCounts counts; /* but for what links that are there have counted */
 };
 
@@ -59,6 +61,10 @@ bool addin_links_settle(AddinLinks *links);
 void addin_links_tick(AddinLinks *links, int64_t now_ms);
 
 AddinsCounts addin_links_counts(const AddinLinks *links);
+
+/* Is one connected that has not told yet what it offers, or has one gone within so long in whose
+ * place none has come? */
+bool addin_links_expect(const AddinLinks *links, int64_t within_ms);
 
 /* The one that a call of the entry goes to; NULL if there is none. */
 AddinLink *addin_links_find(const AddinLinks *links, const AddinEntry *entry);

@@ -50,63 +50,22 @@ static bool words_for_timeout(CallResult *ret, Arena *arena, const CallResult *e
     return message.p != NULL && pipe_result_fail(ret, arena, PIPE_CODE_TIMEOUT, message) == 0;
 }
 
-/* The text of a member; empty if there is none. */
-static Span words_member(Words *words, Arena *arena, JsonValue object, Span name)
-{
-    JsonValue value;
-    Span text = SPAN_NULL;
-
-    if (json_get(object, name, &value) && json_kind(value) == JSON_STRING) {
-        int r = json_string(value, arena, &text);
-
-        words->r = words->r == 0 ? r : words->r;
-    }
-    return text;
-}
-
-/* Faults that a schema found, as one says them. */
+/* Faults that a schema found, as the real system says them. */
 typedef struct WordsFaults {
     Span code;
     Span head;
     Span tail;
 } WordsFaults;
 
-/* "Argument validation failed: /a: expected number; /b: required", as the real system writes it. */
-static Span words_of_faults(Arena *arena, const WordsFaults *how, const CallResult *error,
-                            JsonValue list)
-{
-    Words words = words_begin();
-    bool is_first = true;
-
-    words_add(&words, how->head);
-    if (list.node == NULL || json_count(list) == 0) {
-        words_add(&words, error->message);
-        words_add(&words, how->tail);
-        return words_keep(&words, arena);
-    }
-    for (JsonIter it = json_iter(list); json_iter_next(&it);) {
-        Span path = words_member(&words, arena, it.value, SPAN("path"));
-
-        words_add(&words, is_first ? SPAN_NULL : SPAN("; "));
-        words_add(&words, path);
-        words_add(&words, path.n > 0 ? SPAN(": ") : SPAN_NULL);
-        words_add(&words, words_member(&words, arena, it.value, SPAN("message")));
-        is_first = false;
-    }
-    words_add(&words, how->tail);
-    return words_keep(&words, arena);
-}
-
 /* {"data":[{"path","message"}…]}: what the error says besides its code and message. False if there
  * is no memory. */
-static bool words_wrap(Arena *arena, Span data, JsonValue *ret_error, JsonValue *ret_list)
+static bool words_wrap(Arena *arena, Span data, JsonValue *ret_error)
 {
     Words words = words_begin();
     JsonDoc doc;
     Span text;
 
     *ret_error = JSON_VALUE_NULL;
-    *ret_list = JSON_VALUE_NULL;
     if (data.n == 0) {
         bytes_deinit(&words.text);
         return true;
@@ -119,19 +78,22 @@ static bool words_wrap(Arena *arena, Span data, JsonValue *ret_error, JsonValue 
         return false;
     }
     *ret_error = json_root(&doc);
-    return json_get(*ret_error, SPAN("data"), ret_list);
+    return true;
 }
 
 static bool words_for_faults(CallResult *ret, Arena *arena, const WordsFaults *how,
                              const CallResult *error)
 {
     PipeMessage failure = {.type = PIPE_TOOL_RESULT, .code = how->code, .duration_ms = -1};
-    JsonValue list;
+    Words words = words_begin();
 
-    if (!words_wrap(arena, error->data, &failure.error, &list)) {
+    words_add(&words, how->head);
+    words_add(&words, error->message);
+    words_add(&words, how->tail);
+    failure.message = words_keep(&words, arena);
+    if (!words_wrap(arena, error->data, &failure.error)) {
         return false;
     }
-    failure.message = words_of_faults(arena, how, error, list);
     if (failure.message.p == NULL || pipe_result_read(ret, arena, &failure, 0) != 0) {
         return false;
     }

@@ -316,6 +316,11 @@ Addins *addins_free(Addins *addins)
     return mem_free(addins);
 }
 
+bool addins_expect(const Addins *addins, int64_t within_ms)
+{
+    return addin_links_expect(&addins->links, within_ms);
+}
+
 const char *addins_path(const Addins *addins)
 {
     return addins->path;

@@ -33,6 +33,7 @@
 #include "io/loop.h"
 #include "router/router.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -61,6 +62,10 @@ int addins_new(Addins **ret, const AddinsConfig *config, Diag *reterr_diag);
 /* Removes what is offered, fails calls (PIPE_DISCONNECTED), closes, removes the pipe. Before the
  * router's and the loop's, and not from inside the end of a call. */
 Addins *addins_free(Addins *addins);
+
+/* Whether tools may be about to come: one is connected and has not told yet what it offers, or has
+ * gone within so long, and none has come in its place. */
+bool addins_expect(const Addins *addins, int64_t within_ms);
 
 /* The path of the pipe; borrowed. */
 const char *addins_path(const Addins *addins);

@@ -57,17 +57,21 @@ typedef struct Crew {
 
 int analysis_meter_init(AnalysisMeter *meter)
 {
-    *meter = (AnalysisMeter){.meter = NULL};
     bytes_init(&meter->text, COMPLEXITY_FILE_BYTES);
     arena_init(&meter->arena, COMPLEXITY_REPORT_BYTES);
-    return complexity_meter_new(&meter->meter);
+    return analysis_worker_init(&meter->worker);
 }
 
 void analysis_meter_deinit(AnalysisMeter *meter)
 {
-    meter->meter = complexity_meter_free(meter->meter);
+    analysis_worker_deinit(&meter->worker);
     arena_deinit(&meter->arena);
     bytes_deinit(&meter->text);
+}
+
+void analysis_meter_rest(AnalysisMeter *meter)
+{
+    analysis_worker_rest(&meter->worker);
 }
 
 /* Not measured, and why. */
@@ -108,7 +112,7 @@ static int crew_parse(AnalysisMeter *meter, AnalysisWatch *watch,
 
     while (n > most && !atomic_compare_exchange_weak(&watch->most_large, &most, n)) {
     }
-    r = complexity_measure(meter->meter, language, text, options, &meter->arena, ret);
+    r = analysis_worker_measure(&meter->worker, language, text, options, &meter->arena, ret);
     if (is_large) {
         (void)atomic_fetch_sub(&watch->large, 1);
     }
@@ -146,6 +150,10 @@ int analysis_measure(AnalysisMeter *meter, const AnalysisFiles *files, AnalysisW
         *ret_is_fleeting = r == COMPLEXITY_E_NO_MEMORY; /* another day the machine has more */
         return crew_skip(&meter->arena, COMPLEXITY_SKIP_TOO_COSTLY,
                          r == COMPLEXITY_E_TOO_COSTLY ? "time" : "memory", ret);
+    }
+    if (r == ANALYSIS_WORKER_E_FAILED || r == ANALYSIS_WORKER_E_LOST) {
+        *ret_is_fleeting = r == ANALYSIS_WORKER_E_LOST;
+        return crew_skip(&meter->arena, COMPLEXITY_SKIP_FAILED, "", ret);
     }
     return r == COMPLEXITY_E_CANCELLED ? ANALYSIS_E_CANCELLED : err_pass(r);
 }
@@ -269,10 +277,8 @@ static void crew_work_on(Crew *crew, size_t i, size_t at)
     }
 }
 
-static void crew_work(void *context, size_t i)
+static void crew_work_all(Crew *crew, size_t i)
 {
-    Crew *crew = context;
-
     for (size_t at = 0; i == 0 && at < crew->n_large && atomic_load(&crew->r) == 0; at++) {
         crew_work_on(crew, i, at);
     }
@@ -284,6 +290,14 @@ static void crew_work(void *context, size_t i)
         }
         crew_work_on(crew, i, at);
     }
+}
+
+static void crew_work(void *context, size_t i)
+{
+    Crew *crew = context;
+
+    crew_work_all(crew, i);
+    analysis_meter_rest(&crew->meters[i]);
 }
 
 typedef struct CrewPlace {

@@ -7,6 +7,7 @@
  *     analysis_ignore.c       exclude files above and beneath the folder
  *     analysis_files.c        which files are measured
  *     analysis_crew.c         measuring them on several threads
+ *     analysis_worker.c       in a process of its own each
  *     analysis_since.c        only what has changed
  *     analysis_since_old.c    how that was before
  *     analysis_blob.c         whether a file is a blob of git
@@ -21,6 +22,7 @@
 #include "base/span.h"
 #include "io/folder.h"
 #include "providers/analysis.h"
+#include "providers/analysis_worker.h"
 #include "toolkit/complexity/cache.h"
 #include "toolkit/complexity/report.h"
 #include "toolkit/ignore.h"
@@ -224,13 +226,15 @@ int analysis_walk_add(AnalysisWalk *walk, Span path, const IoFolderStamp *stamp)
 
 /* Measures a text that was read, into arena. Used by one thread at a time. */
 typedef struct AnalysisMeter {
-    ComplexityMeter *meter;
+    AnalysisWorker worker;
     Arena arena;
     Bytes text;
 } AnalysisMeter;
 
 int analysis_meter_init(AnalysisMeter *meter);
 void analysis_meter_deinit(AnalysisMeter *meter);
+/* What a thread that ends does with its meter (analysis_worker_rest). */
+void analysis_meter_rest(AnalysisMeter *meter);
 
 /* *ret_is_ours false: it is of no language that is asked for, as *ret says.
  * *ret_is_fleeting: it may be otherwise next time. 0, -ENOMEM, ANALYSIS_E_CANCELLED. */

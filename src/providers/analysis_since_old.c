@@ -219,6 +219,7 @@ static void olds_on_thread(void *context, size_t i)
     OldReader *readers = context;
 
     reader_run(&readers[i]);
+    analysis_meter_rest(readers[i].meter);
 }
 
 static int olds_make_meters(AnalysisOlds *olds, size_t n)

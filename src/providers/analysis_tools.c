@@ -123,13 +123,16 @@ static const char *job_revision_field(const AnalysisJob *job)
 
 static void job_fail_argument(AnalysisJob *job, Call *call, const char *field)
 {
+    char words[DIAG_FIELD_SIZE + DIAG_MESSAGE_SIZE + 16];
+
     if (job_write_problem(job, field) != 0) {
         call_fail(call, CALL_ERROR_INTERNAL, SPAN("out of memory"));
         return;
     }
+    (void)snprintf(words, sizeof(words), "arguments/%s: %s", field, job->diag.message);
     call_finish(call, &(CallResult){.kind = CALL_RESULT_ERROR,
                                     .error = CALL_ERROR_INVALID_ARGUMENTS,
-                                    .message = span_from_str(job->diag.message),
+                                    .message = span_from_str(words),
                                     .data = bytes_span(&job->structured)});
 }
 

@@ -216,6 +216,16 @@ static const struct {
          "\"annotations\":{\"readOnlyHint\":true,\"openWorldHint\":false}}")},
 };
 
+Span diagnostics_taken(const Router *router)
+{
+    for (size_t i = 0; i < TW_ARRAY_SIZE(diagnostics_tools); i++) {
+        if (router_has_tool(router, diagnostics_tools[i].name)) {
+            return diagnostics_tools[i].name;
+        }
+    }
+    return SPAN_NULL;
+}
+
 int diagnostics_new(Diagnostics **ret, Router *router, IoLoop *loop)
 {
     Diagnostics *diagnostics = mem_alloc_array(1, sizeof(*diagnostics));

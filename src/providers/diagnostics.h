@@ -17,5 +17,8 @@ typedef struct Diagnostics Diagnostics;
  * *ret. */
 int diagnostics_new(Diagnostics **ret, Router *router, IoLoop *loop);
 
+/* The first of its names that a tool of the router has; empty: none. Constant. */
+Span diagnostics_taken(const Router *router);
+
 /* Removes them; calls that still sleep must have been cancelled before. */
 Diagnostics *diagnostics_free(Diagnostics *diagnostics);

@@ -26,6 +26,9 @@ typedef struct ExecTool {
  * that ignores SIGTERM, must not collect processes without bound. */
 #define EXEC_MAX_ENDING LIMIT_CALLS_IN_FLIGHT
 
+/* What Python calls the end of a program with another status than 0, or by a signal. */
+#define EXEC_FAILURE_TYPE "CalledProcessError"
+
 struct ExecProvider {
     Router *router;
     IoLoop *loop;
@@ -150,7 +153,24 @@ static void exec_answer_failure(ExecProvider *provider, const ExecRun *run)
         return;
     }
     provider->answer.result.is_error = true;
+    provider->answer.result.error_type = SPAN(EXEC_FAILURE_TYPE);
+    provider->answer.result.message = bytes_span(text);
     call_answer_text(&provider->answer, SPAN_NULL, bytes_span(text));
+}
+
+static void exec_fail_run(const ExecProvider *provider, Call *call, int r)
+{
+    char words[128];
+
+    if (r != EXEC_RUN_E_TOO_LARGE) {
+        call_fail(call, CALL_ERROR_INTERNAL, SPAN_NULL);
+        return;
+    }
+    (void)snprintf(words, sizeof(words),
+                   "the result is too large: the command printed more than %zu bytes "
+                   "(--max-response-bytes)",
+                   provider->limits.max_output_bytes);
+    call_fail(call, CALL_ERROR_TOO_LARGE, span_from_str(words));
 }
 
 static void exec_on_done(void *context, ExecRun *run)
@@ -165,20 +185,23 @@ static void exec_on_done(void *context, ExecRun *run)
     }
     link->call = NULL;
     if (r != 0) {
-        call_fail(call, r == EXEC_RUN_E_TOO_LARGE ? CALL_ERROR_TOO_LARGE : CALL_ERROR_INTERNAL,
-                  SPAN_NULL);
+        link->is_ending = true;
+        provider->n_ending++;
+        exec_fail_run(provider, call, r);
         return;
     }
     call_answer_reset(&provider->answer, CALL_RESULT_TOOL);
     if (exec_run_exit(run).status == 0) {
         exec_answer_success(provider, link->tool, run);
     } else {
+        /* One that was killed has not answered, and nobody knows how far it came. */
+        call->may_have_run = exec_run_exit(run).signum != 0;
         exec_answer_failure(provider, run);
     }
     /* The door makes a message of it now: a long output need not lie here a third time. */
     exec_run_forget(run);
-    bytes_clear_keep(&provider->text, LIMIT_KEEP_BYTES);
     call_answer_finish(&provider->answer, call);
+    bytes_clear_keep(&provider->text, LIMIT_KEEP_BYTES);
 }
 
 static void exec_on_idle(void *context, ExecRun *run)
@@ -492,6 +515,11 @@ ExecProvider *exec_provider_free(ExecProvider *provider)
         exec_release_memory(provider);
     }
     return NULL;
+}
+
+size_t exec_provider_ending(const ExecProvider *provider)
+{
+    return provider->n_ending;
 }
 
 size_t exec_provider_count(const ExecProvider *provider)

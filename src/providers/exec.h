@@ -56,4 +56,7 @@ int exec_provider_offer(ExecProvider *provider);
 /* Is a call of its tools on the way? */
 bool exec_provider_is_busy(const ExecProvider *provider);
 
+/* Commands that still run although their call is over. */
+size_t exec_provider_ending(const ExecProvider *provider);
+
 size_t exec_provider_count(const ExecProvider *provider);

@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -34,6 +35,9 @@
 /* A connection that is silent for so long gives the memory of a large message back. */
 #define PARENT_IDLE_MS 1000
 
+/* A sentence of the router's with ours behind it. */
+#define PARENT_WORDS_BYTES 320
+
 struct ParentProvider {
     IoLoop *loop;
     const LogSink *log;
@@ -44,12 +48,13 @@ struct ParentProvider {
     CallsockCaller *caller;
     ParentWire wire;
     IoTimer *timer;
-    int64_t timer_ms;   /* what the timer is set to; INT64_MAX: nothing */
-    int64_t retry_ms;   /* when to connect again; INT64_MAX: as soon as it is wanted */
-    int64_t idle_ms;    /* when to give memory back; INT64_MAX: there is not much */
-    int64_t touched_ms; /* when the connection was used last */
-    unsigned n_tries;   /* that met a full backlog */
-    bool is_busy;       /* somebody is under way, and settles at the end */
+    int64_t timer_ms;               /* what the timer is set to; INT64_MAX: nothing */
+    int64_t retry_ms;               /* when to connect again; INT64_MAX: as soon as it is wanted */
+    int64_t idle_ms;                /* when to give memory back; INT64_MAX: there is not much */
+    int64_t touched_ms;             /* when the connection was used last */
+    unsigned n_tries;               /* that met a full backlog */
+    bool is_busy;                   /* somebody is under way, and settles at the end */
+    char words[PARENT_WORDS_BYTES]; /* of the last error that was worded */
 };
 
 /* ---- the connection ---- */
@@ -289,8 +294,29 @@ static void parent_cancel(void *context, Call *call)
     parent_settle(provider);
 }
 
+/* A deadline that passed: which setting it comes from, so that whoever reads it can change it. */
+static bool parent_word(void *context, const CallResult *error, CallResult *ret)
+{
+    const ParentTool *tool = context;
+    ParentProvider *provider = tool->owner;
+    const char *why = tool->timeout_ms > 0
+                          ? "the tool's timeout_ms, or --call-timeout-max-ms, sets this limit"
+                          : "the tool sets no timeout_ms, so --call-timeout-ms (30s unless given) "
+                            "is its limit";
+
+    if (error->error != CALL_ERROR_TIMEOUT) {
+        return false;
+    }
+    (void)snprintf(provider->words, sizeof(provider->words),
+                   "%.*s: %s; the parent may still do the work",
+                   (int)(error->message.n < 100 ? error->message.n : 100), error->message.p, why);
+    *ret = *error;
+    ret->message = span_from_str(provider->words);
+    return true;
+}
+
 static const CallProvider parent_call_provider = {
-    .name = "parent", .start = parent_start, .cancel = parent_cancel};
+    .name = "parent", .start = parent_start, .cancel = parent_cancel, .word = parent_word};
 
 /* ---- life ---- */
 

@@ -1,6 +1,7 @@
 #include "providers/parent_wire.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -11,6 +12,9 @@
 
 /* Output that waits: requests go one at a time. */
 #define WIRE_OUTPUT_BYTES ((size_t)LIMIT_CALLSOCK_MESSAGE_BYTES + LEN32_HEADER_BYTES)
+
+/* "the parent at" and the path of a socket. */
+#define WIRE_TURN_BYTES 160
 
 /* ---- messages out ---- */
 
@@ -116,6 +120,9 @@ static void wire_on_input(void *context)
     /* A wire that was closed meanwhile has nothing to read, opened again or not. */
     while ((r = len32_reader_next(&wire->reader, &message)) == 0) {
         wire->ops->message(wire->context, message, wire_has_more(wire));
+        if (wire->stream != NULL && io_stream_is_overdue(wire->stream)) {
+            break;
+        }
     }
     if (r == LEN32_E_TOO_LARGE) {
         wire->ops->oversize(wire->context, len32_reader_declared(&wire->reader));
@@ -137,7 +144,7 @@ static void wire_on_failed(void *context, int r)
 {
     ParentWire *wire = context;
 
-    wire->ops->ended(wire->context, span_from_str(io_error_text(-r)));
+    wire->ops->ended(wire->context, span_from_str(io_stream_error_text(r)));
 }
 
 static void wire_flush(void *context)
@@ -173,9 +180,13 @@ static void wire_init_frames(ParentWire *wire)
 void parent_wire_init(ParentWire *wire, IoLoop *loop, const char *path, const ParentWireOps *ops,
                       void *context)
 {
+    char turn[WIRE_TURN_BYTES];
+
     *wire = PARENT_WIRE_NULL;
     wire->loop = loop;
     wire->path = path;
+    (void)snprintf(turn, sizeof(turn), "the parent at %s", path);
+    wire->turn = io_turn_name(loop, turn);
     wire->ops = ops;
     wire->context = context;
     wire->sink = (CallsockSink){.begin = wire_begin,
@@ -242,6 +253,7 @@ int parent_wire_open(ParentWire *wire, Diag *reterr_diag)
         io_fd_close(fd);
         return r > 0 ? r : err_pass(r);
     }
+    io_stream_set_turn(wire->stream, wire->turn);
     wire->fd = fd;
     return 0;
 }

@@ -40,6 +40,7 @@ typedef struct ParentWire {
     const char *path;
     const ParentWireOps *ops;
     void *context;
+    const IoTurnName *turn;
     IoStream *stream; /* NULL: closed */
     int fd;           /* the stream's */
     size_t n_room;    /* bytes that the last read had room for */

@@ -5,12 +5,14 @@
  *     resume        a timer: told from its turn on, as above; then the stream reads again, so that
  *                   an end is never told before the messages that came ahead of it
  *
- * After an oversized frame the stream is paused for good: nobody knows where the next one begins,
- * but the answer that says so may still have to wait for the peer.
+ * After an oversized frame the stream is paused for good, when as much of it was read as the owner
+ * wants: nobody knows where the next one begins, but the answer that says so may still have to wait
+ * for the peer.
  */
 #include "providers/pipe_link.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/limits.h"
@@ -75,13 +77,39 @@ static bool link_is_held(const PipeLink *link)
     return link->is_paused || link->is_resuming || link->is_over;
 }
 
+/* The beginning of a frame over the limit, again and again as it comes. */
+static void link_tell_oversize(PipeLink *link)
+{
+    uint64_t n_closed = link->n_closed;
+    bool wants_more = link->ops->oversize(link->context, len32_reader_declared(&link->reader),
+                                          span_make(link->head, link->n_head));
+
+    if (link->n_closed != n_closed) {
+        return;
+    }
+    link->wants_head = wants_more && link->n_head < sizeof(link->head);
+    if (!link->wants_head) {
+        io_stream_pause(link->stream);
+    }
+}
+
+static void link_begin_oversize(PipeLink *link)
+{
+    Span head = len32_reader_refused(&link->reader);
+
+    link->is_over = true;
+    link->n_head = head.n < sizeof(link->head) ? head.n : sizeof(link->head);
+    memcpy(link->head, head.p, link->n_head);
+    link_tell_oversize(link);
+}
+
 static void link_tell_messages(PipeLink *link)
 {
     Span message = SPAN_NULL;
     int r = 0;
 
     /* A link that was closed meanwhile has nothing to read, opened again or not. */
-    while (!link_is_held(link)) {
+    while (!link_is_held(link) && (link->stream == NULL || !io_stream_is_overdue(link->stream))) {
         r = len32_reader_next(&link->reader, &message);
         if (r != 0) {
             break;
@@ -89,9 +117,9 @@ static void link_tell_messages(PipeLink *link)
         link->ops->message(link->context, message);
     }
     if (r == LEN32_E_TOO_LARGE) {
-        link->is_over = true;
-        io_stream_pause(link->stream);
-        link->ops->oversize(link->context, len32_reader_declared(&link->reader));
+        link_begin_oversize(link);
+    } else if (link->wants_head) {
+        link_tell_oversize(link);
     }
 }
 
@@ -115,7 +143,9 @@ static void link_on_resume(void *context)
     uint64_t n_closed = link->n_closed;
 
     link->is_resuming = false;
+    io_turn_begin(link->loop, link->turn);
     link_tell(link);
+    io_turn_end(link->loop);
     if (link->n_closed != n_closed) {
         return;
     }
@@ -131,6 +161,11 @@ static int link_reserve(void *context, size_t want, char **ret_p, size_t *ret_n)
 {
     PipeLink *link = context;
 
+    if (link->wants_head) {
+        *ret_p = link->head + link->n_head;
+        *ret_n = sizeof(link->head) - link->n_head;
+        return 0;
+    }
     return err_fold(len32_reader_reserve(&link->reader, want, ret_p, ret_n));
 }
 
@@ -138,7 +173,11 @@ static void link_commit(void *context, size_t n)
 {
     PipeLink *link = context;
 
-    len32_reader_commit(&link->reader, n);
+    if (link->wants_head) {
+        link->n_head += n;
+    } else {
+        len32_reader_commit(&link->reader, n);
+    }
 }
 
 static size_t link_pull(void *context, Span *slices, size_t max)
@@ -177,7 +216,7 @@ static void link_on_end(void *context)
 
 static void link_on_failed(void *context, int r)
 {
-    link_end(context, span_from_str(io_error_text(-r)));
+    link_end(context, span_from_str(io_stream_error_text(r)));
 }
 
 static void link_on_drained(void *context)
@@ -211,10 +250,12 @@ static void link_init_frames(PipeLink *link)
 void pipe_link_init(PipeLink *link, IoLoop *loop, uint32_t max_bytes, size_t max_output,
                     const PipeLinkOps *ops, void *context)
 {
+    static const IoTurnName the_hub = {.text = "the hub"};
     size_t min_output;
 
     *link = PIPE_LINK_NULL;
     link->loop = loop;
+    link->turn = &the_hub;
     link->ops = ops;
     link->context = context;
     link->max_bytes = max_bytes != 0 ? max_bytes : LIMIT_PIPE_MESSAGE_BYTES;
@@ -250,7 +291,18 @@ int pipe_link_open(PipeLink *link, int fd)
     if (r == 0) {
         r = io_stream_new(&link->stream, link->loop, fd, fd, &link_stream_ops, link);
     }
+    if (r == 0) {
+        io_stream_set_turn(link->stream, link->turn);
+    }
     return err_pass(r);
+}
+
+void pipe_link_set_turn(PipeLink *link, const IoTurnName *name)
+{
+    link->turn = name;
+    if (link->stream != NULL) {
+        io_stream_set_turn(link->stream, link->turn);
+    }
 }
 
 void pipe_link_close(PipeLink *link)
@@ -263,6 +315,7 @@ void pipe_link_close(PipeLink *link)
     link->is_paused = false;
     link->is_resuming = false;
     link->is_over = false;
+    link->wants_head = false;
     link->n_closed++;
     /* A message that is being told lies in the first reader that goes; none is told of another. */
     if (link->is_telling && link->retired.in.data == NULL) {

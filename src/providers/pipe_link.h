@@ -18,13 +18,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* As much is read of a frame over the limit as shows what it is: the document's envelope, with the
+ * id of the call that a result is of. */
+#define PIPE_LINK_HEAD_BYTES ((size_t)1024)
+
 typedef struct PipeLinkOps {
     /* One message, borrowed until return. Several may follow each other, unless the link is closed
      * or paused meanwhile. */
     void (*message)(void *context, Span message);
-    /* A frame that declares more than the limit. Nothing more can come, but what is written still
-     * leaves: close at once, or when it has drained. */
-    void (*oversize)(void *context, uint32_t declared);
+    /* A frame that declares more than the limit; head: the beginning of its message, as far as it
+     * has come. Nothing more can come, but what is written still leaves: close at once, or when it
+     * has drained. True: told again when more of the head has come, up to PIPE_LINK_HEAD_BYTES. */
+    bool (*oversize)(void *context, uint32_t declared, Span head);
     /* All that one wake-up brought has been told; what was written meanwhile leaves now. */
     void (*settle)(void *context);
     /* The peer has closed, or reading or writing failed; why is empty if it closed between two
@@ -39,6 +44,7 @@ typedef struct PipeLink {
     const PipeLinkOps *ops;
     void *context;
     IoStream *stream; /* NULL: closed */
+    const IoTurnName *turn;
     Len32Reader reader;
     Len32Writer writer;
     uint32_t max_bytes;
@@ -47,10 +53,13 @@ typedef struct PipeLink {
     bool is_paused;
     bool is_resuming;    /* the timer runs */
     bool is_over;        /* oversize or ended was told */
+    bool wants_head;     /* oversize was told, and is told again */
+    size_t n_head;       /* of the frame that is over the limit */
     bool is_telling;     /* one of the owner's functions may be on the stack */
     uint64_t n_closed;   /* how often: tells whether it happened meanwhile */
     Len32Reader retired; /* of a link closed while a message in it was being told */
-    PipeSink sink;       /* where a session puts messages; then flush. Closed: no room */
+    char head[PIPE_LINK_HEAD_BYTES];
+    PipeSink sink; /* where a session puts messages; then flush. Closed: no room */
 } PipeLink;
 
 #define PIPE_LINK_NULL                                                                             \
@@ -67,6 +76,10 @@ void pipe_link_deinit(PipeLink *link);
 
 /* Of a closed link. Takes fd on success. 0, -ENOMEM, another negative errno. */
 int pipe_link_open(PipeLink *link, int fd);
+
+/* Who is at the other end, for the log, if its turn takes too long (io/watchdog.h); "the hub", as
+ * long as nobody says. Not from inside PipeLinkOps. */
+void pipe_link_set_turn(PipeLink *link, const IoTurnName *name);
 
 /* What was not written is lost. Nothing happens if it is closed. */
 void pipe_link_close(PipeLink *link);

@@ -285,13 +285,13 @@ static int words_typed(Bytes *out, const TemplateFault *fault)
                                                : fault->expected);
 }
 
-/* {"path":"/NAME","message"}; the message is what was appended to content. */
+/* {"path":"/NAME","message"}; the message, which names the parameter, is appended to content. */
 static int words_write_problem(JsonWriter *w, Bytes *content, Arena *arena,
                                const TemplateFault *fault)
 {
     char *path = arena_alloc(arena, fault->parameter.n + 1);
     size_t start;
-    int r = content->n > 0 ? bytes_append_span(content, SPAN("\n")) : 0;
+    int r = content->n > 0 ? bytes_append_span(content, SPAN("; ")) : 0;
 
     if (path == NULL) {
         return err_raise(-ENOMEM);
@@ -325,7 +325,9 @@ void templates_fail_values(Templates *templates, Call *call, const TemplateFault
         }
     }
     json_write_end_array(&w);
-    r = r != 0 ? r : templates_write_more(&templates->content, n_total - n);
+    if (r == 0 && n_total > n) {
+        r = bytes_append_format(&templates->content, "; and %zu more", n_total - n);
+    }
     if (r != 0 || json_writer_finish(&w) != 0) {
         templates_fail_system(call, -ENOMEM);
         return;

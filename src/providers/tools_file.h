@@ -6,13 +6,19 @@
  *     title, annotations, icons, output_schema, _meta   go into the tool's description as they are
  *     command      argv, no shell: ["./count", "--json"]; command[0] with a slash is relative to
  *                  the file's folder, without one it is looked up in PATH
- *     cwd          folder of the command, relative to the file's folder; else ours
+ *     cwd          folder of the command, relative to the file's folder; else that folder itself,
+ *                  so that ["python3", "add.py"] is found beside the file wherever we were started
  *     env          {"NAME": "value"}, or ["NAME"] to pass ours on
  *     timeout_ms   else the router's
  *     durable      true: runs as a task, through the queue, for those who take one
  *     envelope     true: a command, whose answer is the standard envelope (call/envelope.h)
  *
  * (inputSchema and outputSchema are understood too.) Any other key is an error.
+ *
+ * A tools file of the pipe describes tools that somebody else runs, and may have been written for
+ * another hub: it may be one tool instead of an array, or a folder whose files (*.json, in the
+ * order of their names) are one tool each; `parameters` is another word for input_schema; and keys
+ * that are not known are noted (unknown) and ignored.
  *
  * A schema file is the same with laxer rules, since another program wrote it, perhaps for others
  * than us: only name and input_schema are needed, null counts as absent, and unknown keys are left
@@ -38,6 +44,7 @@ enum {
 typedef enum ToolsFileRules {
     TOOLS_FILE_STRICT, /* a person, for us */
     TOOLS_FILE_SCHEMA, /* a program that has the tools */
+    TOOLS_FILE_PIPE,   /* a person, for us or for another hub */
 } ToolsFileRules;
 
 /* Hand-written files have kilobytes; generated ones for a whole application a few MiB. */
@@ -53,7 +60,7 @@ typedef struct ToolsFileTool {
     Span json; /* the description as router/router.h wants it */
     bool has_output_schema;
     const char *const *command; /* NULL-terminated; NULL if the file names none */
-    const char *folder;         /* NULL: ours */
+    const char *folder; /* NULL: ours; a schema file, or a file that lies in no folder (a pipe) */
     const ToolsFileVariable *variables;
     size_t n_variables;
     int64_t timeout_ms; /* 0: not said */
@@ -62,6 +69,15 @@ typedef struct ToolsFileTool {
     size_t offset; /* where the tool begins in the file */
 } ToolsFileTool;
 
+/* One file of a folder, in the text of all. */
+typedef struct ToolsFilePart {
+    const char *path;
+    size_t offset;
+} ToolsFilePart;
+
+/* The names of unknown keys: as many as a line of the log needs. */
+#define TOOLS_FILE_UNKNOWN_SIZE 240
+
 typedef struct ToolsFile {
     const char *path; /* as it was given; copied */
     ToolsFileRules rules;
@@ -69,6 +85,10 @@ typedef struct ToolsFile {
     Arena arena; /* holds all of the above */
     ToolsFileTool *tools;
     size_t n_tools;
+    const ToolsFilePart *parts; /* of a folder; in the order of their offsets */
+    size_t n_parts;
+    bool is_one_tool;                      /* no array: the text is the tool */
+    char unknown[TOOLS_FILE_UNKNOWN_SIZE]; /* PIPE: "adapter, returns"; empty: there was none */
 } ToolsFile;
 
 #define TOOLS_FILE_NULL ((ToolsFile){.path = NULL})
@@ -76,6 +96,9 @@ typedef struct ToolsFile {
 /* Reads and checks the file. 0, -ENOMEM, TOOLS_FILE_E_MALFORMED, TOOLS_FILE_E_UNREADABLE.
  * On failure *file is TOOLS_FILE_NULL. */
 int tools_file_load(ToolsFile *file, const char *path, Diag *reterr_diag);
+
+/* The same for a tools file of the pipe, or a folder of them. */
+int tools_file_load_pipe(ToolsFile *file, const char *path, Diag *reterr_diag);
 
 /* The same with what was read already. Takes the content of *text, which is then empty. 0, -ENOMEM,
  * TOOLS_FILE_E_MALFORMED. */

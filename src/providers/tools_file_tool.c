@@ -133,12 +133,44 @@ static int tool_blame_unknown(const ToolReader *reader, JsonValue where, Span ke
     return tool_blame(reader, where, NULL, message);
 }
 
+/* Notes a key that is ignored, each once, as long as there is room for it. */
+static void tool_note_unknown(const ToolReader *reader, Span key)
+{
+    char *unknown = reader->file->unknown;
+    size_t n = strlen(unknown);
+    char name[TOOL_FIELD_SIZE];
+    const char *at = unknown;
+
+    (void)snprintf(name, sizeof(name), "%.*s", (int)key.n, key.p);
+    while ((at = strstr(at, name)) != NULL) {
+        const char *end = at + strlen(name);
+
+        if ((at == unknown || at[-1] == ' ') && (*end == '\0' || *end == ',')) {
+            return;
+        }
+        at = end;
+    }
+    if (n + strlen(name) + sizeof(", ") <= TOOLS_FILE_UNKNOWN_SIZE) {
+        (void)snprintf(unknown + n, TOOLS_FILE_UNKNOWN_SIZE - n, "%s%s", n > 0 ? ", " : "", name);
+    }
+}
+
 /* Does a schema file say nothing to us there? How a tool is run is its writer's business. */
 static bool tool_is_foreign(const ToolReader *reader, FieldId id, JsonValue v)
 {
     return reader->file->rules == TOOLS_FILE_SCHEMA &&
            (id == FIELD_COMMAND || id == FIELD_CWD || id == FIELD_ENV || id == FIELD_DURABLE ||
             id == FIELD_ENVELOPE || json_kind(v) == JSON_NULL);
+}
+
+/* Which of field_names it is, or means. */
+static bool tool_find_field(const ToolReader *reader, Span key, size_t *ret)
+{
+    if (reader->file->rules == TOOLS_FILE_PIPE && span_equals(key, SPAN("parameters"))) {
+        *ret = FIELD_INPUT_SCHEMA;
+        return true;
+    }
+    return text_is_one_of(key, field_names, TW_ARRAY_SIZE(field_names), ret);
 }
 
 /* Sorts the members of one tool into fields. */
@@ -153,10 +185,11 @@ static int tool_sort(ToolReader *reader, JsonValue object)
         if (r != 0) {
             return err_fold(r);
         }
-        if (!text_is_one_of(key, field_names, TW_ARRAY_SIZE(field_names), &which)) {
+        if (!tool_find_field(reader, key, &which)) {
             if (reader->file->rules == TOOLS_FILE_STRICT) {
                 return tool_blame_unknown(reader, it.key, key);
             }
+            tool_note_unknown(reader, key);
             continue;
         }
         id = field_ids[which];
@@ -176,7 +209,7 @@ static int tool_check_kinds(const ToolReader *reader, JsonValue object)
     static const FieldId needed[] = {FIELD_NAME, FIELD_DESCRIPTION, FIELD_INPUT_SCHEMA};
 
     for (size_t i = 0; i < TW_ARRAY_SIZE(needed); i++) {
-        bool is_needed = reader->file->rules == TOOLS_FILE_STRICT || needed[i] != FIELD_DESCRIPTION;
+        bool is_needed = reader->file->rules != TOOLS_FILE_SCHEMA || needed[i] != FIELD_DESCRIPTION;
 
         if (is_needed && reader->fields[needed[i]].node == NULL) {
             return tool_blame(reader, object, field_names[needed[i]], "is missing");

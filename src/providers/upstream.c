@@ -19,6 +19,9 @@ static void upstreams_open_gate(Upstreams *upstreams)
         upstreams->is_knocked = false;
         upstreams->must_begin = false;
         io_timer_stop(upstreams->gate);
+        if (upstreams->is_unclaimed) {
+            upstreams_publish(upstreams); /* now they are seen */
+        }
         router_open_gate(upstreams->config.router);
     }
 }
@@ -141,12 +144,13 @@ void upstreams_post(Upstreams *upstreams)
     }
 }
 
-/* A tool of our own may have come that has the name of one of theirs, or gone. */
+/* A tool or prompt of our own may have come that has the name of one of theirs. */
 static void upstreams_on_changed(RouterListener *listener, RouterKind kind)
 {
     Upstreams *upstreams = (Upstreams *)(void *)((char *)listener - offsetof(Upstreams, listener));
 
-    if (kind == ROUTER_TOOL && !upstreams->is_publishing && !upstreams->is_ended) {
+    if ((kind == ROUTER_TOOL || kind == ROUTER_PROMPT) && !upstreams->is_publishing &&
+        !upstreams->is_ended) {
         upstreams->must_publish = true;
         upstreams_post(upstreams);
     }
@@ -254,6 +258,11 @@ static int upstreams_init(Upstreams *upstreams)
         return err_pass(r);
     }
     upstreams->seed = hash_seed_from(random);
+    r = upstream_claims_init(upstreams, config->settings);
+    if (r != 0) {
+        return err_pass(r);
+    }
+    upstreams->config.settings = NULL;
     r = io_timer_new(&upstreams->gate, config->loop, true, upstreams_on_gate_timer, upstreams);
     if (r != 0) {
         return err_pass(r);
@@ -351,6 +360,7 @@ Upstreams *upstreams_free(Upstreams *upstreams)
     }
     upstreams->gate = io_timer_free(upstreams->gate);
     upstreams->state = mem_free(upstreams->state);
+    upstream_claims_deinit(upstreams);
     arena_deinit(&upstreams->names);
     arena_deinit(&upstreams->scratch);
     bytes_deinit(&upstreams->params);
@@ -377,6 +387,8 @@ UpstreamStatus upstreams_status(const Upstreams *upstreams, size_t i)
                              .state = server->state,
                              .state_name = upstream_state_name(server->state),
                              .why = "",
+                             .is_unlisted = server->state != UPSTREAM_DISABLED &&
+                                            !server->is_settled && server->kept_ms == 0,
                              .n_left_out = server->n_left_out,
                              .n_renamed = server->n_renamed,
                              .n_open = server->n_calls,

@@ -11,7 +11,8 @@
  * is never sent twice; when its server is lost the error says that it may have run, and so does
  * Call.may_have_run.
  *
- * Names of tools and prompts: providers/upstream_names.h. URIs stay as they are; of two servers
+ * Names of tools and prompts: providers/upstream_names.h, and they are remembered
+ * (upstream_claims.c). URIs stay as they are; of two servers
  * with the same one the first in the order of the settings has it.
  *
  * Questions of a server (sampling, elicitation, roots) end the call with CALL_RESULT_ASK; the
@@ -94,6 +95,9 @@ typedef struct UpstreamsConfig {
     /* Folder: what servers list is kept in it (NULL: it is not), and credentials are (NULL: in the
      * user's). Copied. */
     const char *state;
+    /* The path of the settings, for whose servers names are remembered in the state folder; may be
+     * NULL. Copied. */
+    const char *settings;
     /* Children die with us even if we are killed: for a process that has one loop in its first
      * thread. */
     bool dies_with_us;
@@ -106,6 +110,11 @@ int upstreams_new(Upstreams **ret, const UpstreamsConfig *config);
 /* Goes over to other servers: those that stay the same keep their sessions, calls and lists. 0,
  * -ENOMEM: then some may be gone. */
 int upstreams_reload(Upstreams *upstreams, const UpstreamSpec *specs, size_t n_specs);
+
+/* Takes the tools of the servers out of the router, so that others find their names free, and puts
+ * all back, under other names where these are taken now. Calls go on. May be NULL. */
+void upstreams_withdraw(Upstreams *upstreams);
+void upstreams_publish(Upstreams *upstreams);
 
 /* Ends every call (unavailable) and begins to end every server: input closed, then TERM, then KILL.
  * They keep the loop running until they have gone. */
@@ -129,6 +138,7 @@ typedef struct UpstreamStatus {
     const char *state_name;           /* "idle", "starting", "ready", "down", "disabled" */
     const char *why;                  /* it is down, or "" */
     size_t n_entries[ROUTER_N_KINDS]; /* that are offered */
+    bool is_unlisted;                 /* what it offers is not known yet */
     size_t n_left_out;                /* that are not: clashes, and what is malformed */
     size_t n_renamed;                 /* tools and prompts under another name than the server's */
     size_t n_open;                    /* calls */

@@ -8,12 +8,16 @@
  * legacy one a moment later.
  *
  * A modern server says which call asks. A legacy one on stdio does not: if all open calls are of
- * one asker it is the oldest of them that can answer; if not, the question is refused, and from
- * then on different askers take turns at this server (upstream_must_wait), if one of them could be
- * asked at all. A parked call is not counted there: its server waits for the answer, and its asker
- * may never come back; when he does, the answers wait for their turn. It does count once the server
- * has asked more while it was waiting, and where it is another user's: so a question is not shown
- * to another user.
+ * one asker it is the oldest of them that can answer, whether it is the one that asks or not; if
+ * not, the question is refused, and from then on different askers take turns at this server
+ * (upstream_must_wait), if one of them could be asked at all. A parked call is not counted there:
+ * its server waits for the answer, and its asker may never come back; when he does, the answers
+ * wait for their turn. It does count once the server has asked more while it was waiting, and where
+ * it is another user's: so a question is not shown to another user.
+ *
+ * Such a question may outlive the call that carries it: when that call ends, or is taken back, or
+ * nobody comes back for it, another call of the same asker carries it (upstream_asks_leave). One
+ * that nobody can carry is refused, so that no call waits for an answer that cannot come.
  *
  * A question that the asker did not say it can answer is refused. If its call then fails, an asker
  * whose protocol has an error for that is told what was missing.
@@ -24,7 +28,8 @@
 
 #include "base/alloc.h"
 
-/* Of an asker at one server, and of all: a person answers one after the other. */
+/* Calls of an asker at one server that wait for answers; the questions of others wait until he has
+ * answered some: a person answers one after the other. */
 #define ASK_MAX_PARKED_EACH 16
 
 /* Of a question's params; servers are not to ask for more than they may answer. */
@@ -33,6 +38,10 @@
 /* A legacy server asks each question for itself: those that follow so soon are told with the first.
  * Nobody who answers notices it. */
 #define ASK_TOGETHER_MS 20
+
+/* A call may be told so many rounds of questions that are perhaps another's. After that those that
+ * were told less come first: doors end a call after LIMIT_MCP_ROUNDS of them. */
+#define ASK_EVEN_ROUNDS 4
 
 static const char *const ask_words[] = {[CALL_ASK_FORM] = "forms",
                                         [CALL_ASK_URL] = "pages to be opened",
@@ -59,12 +68,32 @@ void upstream_asks_free(UpstreamCall *held)
     held->has_news = false;
 }
 
+static bool ask_has_room(const UpstreamCall *held)
+{
+    size_t n = 0;
+
+    for (const UpstreamAsk *ask = held->asks; ask != NULL; ask = ask->next) {
+        n++;
+    }
+    return n < UPSTREAM_MAX_ASKS;
+}
+
 /* Appends it, so that they are told in their order. */
-static int ask_add(UpstreamCall *held, const McpClientEvent *event, bool is_refused)
+static void ask_append(UpstreamCall *held, UpstreamAsk *ask)
 {
     UpstreamAsk **at = &held->asks;
+
+    while (*at != NULL) {
+        at = &(*at)->next;
+    }
+    ask->next = NULL;
+    *at = ask;
+    held->has_news = true;
+}
+
+static int ask_add(UpstreamCall *held, const McpClientEvent *event, bool is_refused)
+{
     UpstreamAsk *ask = mem_alloc_array(1, sizeof(*ask));
-    size_t n = 0;
     int r;
 
     if (ask == NULL) {
@@ -72,6 +101,7 @@ static int ask_add(UpstreamCall *held, const McpClientEvent *event, bool is_refu
     }
     ask->number = event->ask;
     ask->kind = event->ask_kind;
+    ask->is_unnamed = event->id == 0;
     ask->is_refused = is_refused;
     bytes_init(&ask->key, LIMIT_KEEP_BYTES);
     bytes_init(&ask->params, ASK_PARAMS_BYTES);
@@ -80,16 +110,11 @@ static int ask_add(UpstreamCall *held, const McpClientEvent *event, bool is_refu
     if (r == 0 && event->value.node != NULL) {
         r = bytes_append_span(&ask->params, json_span(event->value));
     }
-    while (*at != NULL) {
-        at = &(*at)->next;
-        n++;
-    }
-    if (r != 0 || n >= UPSTREAM_MAX_ASKS) {
+    if (r != 0 || !ask_has_room(held)) {
         (void)upstream_ask_free(ask);
         return err_raise(r < 0 ? r : -ENOBUFS);
     }
-    *at = ask;
-    held->has_news = true;
+    ask_append(held, ask);
     return 0;
 }
 
@@ -131,6 +156,17 @@ static bool ask_is_in_the_way(const Upstream *server, const UpstreamCall *waitin
             !span_equals(upstream_owner_of(running), upstream_owner_of(waiting)));
 }
 
+static bool ask_can_carry(const UpstreamCall *held, unsigned need)
+{
+    return (held->can & need) == need && ask_has_room(held);
+}
+
+/* Is it better to ask in the one than in the other, which is older? */
+static bool ask_is_better(const UpstreamCall *held, const UpstreamCall *older)
+{
+    return older == NULL || (older->n_told >= ASK_EVEN_ROUNDS && held->n_told < older->n_told);
+}
+
 /* Of those that one of the two functions says are meant: the first that can answer. *any: one of
  * them, of whose asker all must be. */
 static UpstreamCall *ask_first_of(const Upstream *server, bool (*is_meant)(const UpstreamCall *),
@@ -147,7 +183,7 @@ static UpstreamCall *ask_first_of(const Upstream *server, bool (*is_meant)(const
             return NULL;
         }
         *any = held;
-        found = found == NULL && (held->can & need) == need ? held : found;
+        found = ask_can_carry(held, need) && ask_is_better(held, found) ? held : found;
     }
     return found;
 }
@@ -196,6 +232,38 @@ static size_t ask_parked_of(const Upstream *server, const UpstreamCall *mine)
     return n;
 }
 
+/* Clients that cannot be told apart must not wait for each other. */
+static bool ask_may_park(const Upstream *server, const UpstreamCall *held)
+{
+    return held->is_parked || (server->n_parked < LIMIT_UPSTREAM_PARKED &&
+                               (!ask_is_nameless(held) || !upstream_asks_must_queue(held)));
+}
+
+bool upstream_asks_must_queue(const UpstreamCall *held)
+{
+    return ask_parked_of(held->server, held) >= ASK_MAX_PARKED_EACH;
+}
+
+/* Another call of the same asker that can ask it: one that runs, or one that can ask it when the
+ * answers to its other questions come. */
+static UpstreamCall *ask_other_of(const Upstream *server, const UpstreamCall *mine, unsigned need)
+{
+    UpstreamCall *running = NULL;
+    UpstreamCall *waiting = NULL;
+
+    for (UpstreamCall *held = server->first; held != NULL; held = held->next) {
+        if (held == mine || !upstream_same_asker(held, mine) || !ask_can_carry(held, need)) {
+            continue;
+        }
+        if (ask_is_running(held) && ask_is_better(held, running) && ask_may_park(server, held)) {
+            running = held;
+        } else if (ask_is_waiting(held) && ask_is_better(held, waiting)) {
+            waiting = held;
+        }
+    }
+    return running != NULL ? running : waiting;
+}
+
 /* A question beyond what the asker can. Whose call fails now may learn why. It is refused with the
  * answers to those that come with it, so that they are told. */
 static bool ask_keep_lack(Upstream *server, UpstreamCall *held, const McpClientEvent *event)
@@ -214,6 +282,26 @@ static bool ask_keep_lack(Upstream *server, UpstreamCall *held, const McpClientE
     }
     ask_tell_soon(server);
     return true;
+}
+
+/* A modern server has no form for a refusal: to it, an answer that nobody gave would be the user's.
+ * Its call ends. */
+static void ask_refuse_busy(Upstream *server, UpstreamCall *held, const McpClientEvent *event)
+{
+    static const char words[] = "too many questions wait for an answer already";
+    Call *call = held->call;
+
+    if (!server->is_modern || call == NULL) {
+        ask_refuse(server, event, -32603, words);
+        return;
+    }
+    call->provider_data = NULL;
+    call->may_have_run = true;
+    upstream_asks_free(held);
+    held->call = NULL;
+    held->is_dead = true;
+    mcp_peer_cancel(server->peer, held->id, span_from_str(words));
+    call_fail(call, CALL_ERROR_BUSY, span_from_str(words));
 }
 
 /* The call that it belongs to; NULL: nobody can be asked, and the server was told. */
@@ -248,9 +336,8 @@ static UpstreamCall *ask_find_call(Upstream *server, const McpClientEvent *event
         }
         return NULL;
     }
-    if (!held->is_parked && (server->n_parked >= LIMIT_UPSTREAM_PARKED ||
-                             ask_parked_of(server, held) >= ASK_MAX_PARKED_EACH)) {
-        ask_refuse(server, event, -32603, "too many questions wait for an answer already");
+    if (!ask_may_park(server, held)) {
+        ask_refuse_busy(server, held, event);
         return NULL;
     }
     return held;
@@ -277,6 +364,48 @@ void upstream_ask_take(Upstream *server, const McpClientEvent *event)
     } else {
         ask_tell_soon(server);
     }
+}
+
+static void ask_leave(UpstreamCall *held, UpstreamAsk *ask, const char *why)
+{
+    Upstream *server = held->server;
+    UpstreamCall *other =
+        ask->is_unnamed && !ask->is_refused ? ask_other_of(server, held, 1u << ask->kind) : NULL;
+
+    if (other == NULL) {
+        (void)mcp_peer_refuse(server->peer, ask->number, ask->is_refused ? -32601 : -32603,
+                              span_from_str(ask->is_refused ? UPSTREAM_LACK_WORDS : why));
+        (void)upstream_ask_free(ask);
+        return;
+    }
+    ask->is_told = false;
+    ask_append(other, ask);
+    if (ask_is_running(other)) {
+        ask_tell_soon(server);
+    }
+}
+
+void upstream_asks_leave(UpstreamCall *held, bool all, const char *why)
+{
+    UpstreamAsk *rest = NULL;
+
+    if (held->server->peer == NULL || held->server->is_modern) {
+        upstream_asks_free(held);
+        return;
+    }
+    while (held->asks != NULL) {
+        UpstreamAsk *ask = held->asks;
+
+        held->asks = ask->next;
+        if (all || !ask->is_told) {
+            ask_leave(held, ask, why);
+        } else {
+            ask->next = rest;
+            rest = ask;
+        }
+    }
+    held->asks = rest; /* told already, so that their order is of no use any more */
+    held->has_news = false;
 }
 
 void upstream_ask_taken_back(Upstream *server, uint64_t number)

@@ -130,6 +130,7 @@ int upstream_begin(Upstream *server, Diag *reterr_diag)
     const UpstreamsConfig *config = &server->owner->config;
     McpPeerConfig peer = {
         .loop = config->loop,
+        .name = server->spec.name,
         .folder = server->spec.cwd,
         .dies_with_us = config->dies_with_us,
         .client = {.identity = config->identity,

@@ -94,14 +94,15 @@ void upstream_call_close(UpstreamCall *held)
     if (held->call != NULL) {
         held->call->provider_data = NULL;
     }
-    if (held->is_parked) {
-        server->n_parked--;
-    }
+    upstream_unpark(held);
     if (held->id == 0) {
         server->n_unturned--;
     }
+    if (held->is_back && held->call != NULL && server->peer != NULL) {
+        upstream_asks_answer(held, held->call, true); /* some may be of calls that go on */
+    }
+    upstream_asks_leave(held, true, "the call in which this was asked has ended");
     server->n_back -= held->is_back;
-    upstream_asks_free(held);
     call_unlink(held);
     call_put_unused(server->owner, held);
     if (server->n_calls == 0) {
@@ -300,6 +301,7 @@ static void upstream_cancel(void *context, Call *call)
     server = held->server;
     call->provider_data = NULL;
     call->may_have_run = held->is_sent;
+    upstream_asks_leave(held, true, "the call in which this was asked was taken back");
     held->call = NULL;
     /* Without a peer the server is being left: somebody who was told of it takes others back. */
     if (held->id == 0 || server->peer == NULL) {

@@ -8,9 +8,11 @@ void upstream_calls_ready(Upstream *server)
     }
 }
 
-/* It has ended while its asker thinks: he is told when he comes back. */
+/* It has ended while its asker thinks: he is told when he comes back. His answers may be to
+ * questions of other calls, which wait for them. */
 static void call_keep_end(UpstreamCall *held, UpstreamEnd end, Span what)
 {
+    upstream_asks_leave(held, false, "the call in which this was asked has ended");
     bytes_clear(&held->kept);
     held->end = bytes_append_span(&held->kept, what) == 0 ? end : UPSTREAM_END_LOST;
 }
@@ -151,10 +153,10 @@ void upstream_calls_lose(Upstream *server, Span why)
     UpstreamCall *held = server->first;
 
     while (held != NULL && held->serial <= last) {
+        upstream_asks_free(held);
         if (held->is_dead || (held->call == NULL && server->is_gone)) {
             upstream_call_close(held);
         } else if (held->end == UPSTREAM_END_NONE) {
-            upstream_asks_free(held);
             upstream_call_end_lost(held, why);
         } else {
             held = held->next; /* it is over, and waits for its asker */
@@ -193,7 +195,7 @@ void upstream_calls_advance(Upstream *server, int64_t now_ms)
         UpstreamCall *next = held->next;
 
         if (held->is_parked && now_ms >= held->expires_ms) {
-            upstream_park_end(held);
+            upstream_park_expire(held);
         }
         held = next;
     }

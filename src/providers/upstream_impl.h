@@ -9,7 +9,9 @@
  *     upstream_list.c     its lists: pages, changes
  *     upstream_kept.c     its lists, kept in a file for the next run
  *     upstream_publish.c  what is in the router, and under which names
- *     upstream_names.c    these names (pure)
+ *     upstream_naming.c   which of them each gets, and what is said of it
+ *     upstream_names.c    the rules for that (pure)
+ *     upstream_claims.c   names that were given, kept in a file
  *     upstream_item.c     one entry of the router: its description, what a call of it needs
  *     upstream_call.c     calls: their list, their start, their turn
  *     upstream_request.c  the request that a call becomes
@@ -42,6 +44,7 @@
 #include "peer/auth.h"
 #include "peer/mcp_peer.h"
 #include "providers/upstream.h"
+#include "providers/upstream_claims.h"
 #include "router/router.h"
 #include "json/json.h"
 
@@ -117,9 +120,11 @@ typedef struct UpstreamAsk UpstreamAsk;
 struct UpstreamAsk {
     uint64_t number; /* the session's */
     CallAskKind kind;
-    Bytes key;       /* text */
-    Bytes params;    /* JSON; empty: none */
-    bool is_told;    /* the asker has been asked */
+    Bytes key;    /* text */
+    Bytes params; /* JSON; empty: none */
+    bool
+        is_unnamed; /* the server did not say which call asks: any call of the same asker will do */
+    bool is_told;   /* the asker has been asked */
     bool is_refused; /* it cannot be: the server hears that with the answers to the others */
     UpstreamAsk *next;
 };
@@ -149,7 +154,8 @@ struct UpstreamCall {
     UpstreamCall *prev;
 
     UpstreamAsk *asks;
-    bool has_news; /* some of them are not told */
+    bool has_news;   /* some of them are not told */
+    unsigned n_told; /* rounds of questions that its asker was told */
     bool was_answered_ahead;
     bool is_parked;
     bool is_back;       /* its answers are there, and wait for their turn: the server has none */
@@ -236,6 +242,7 @@ struct Upstream {
     unsigned n_relisten; /* times in a row that it did not last */
     bool has_news;       /* questions to be told, or calls that were lost: by the task */
     int64_t tell_ms;     /* when questions are to be told; 0: none wait */
+    bool has_queued;     /* questions wait until their asker has answered others */
 };
 
 /* A session that is being closed. */
@@ -263,6 +270,8 @@ struct Upstreams {
     RouterListener listener;
     bool is_publishing;
     bool must_publish; /* by the task */
+    UpstreamClaims claims;
+    bool is_unclaimed; /* names are not remembered yet, since nobody has seen them */
     unsigned listed;   /* 1 << RouterKind: somebody has listed them; by the task */
     IoTask task;
     bool is_task_posted;
@@ -332,8 +341,11 @@ void upstream_kept_listed(Upstream *server, bool has_changed);
 /* Writes what is to be written. */
 void upstream_kept_save(Upstream *server);
 
+/* upstream_naming.c */
+/* Every record gets its name, or none. 0, -ENOMEM. */
+int upstreams_name_all(Upstreams *upstreams);
+
 /* upstream_publish.c */
-void upstreams_publish(Upstreams *upstreams);
 void upstream_withdraw(Upstream *server);
 Span upstreams_list_meta(void *context, RouterKind kind);
 /* As router_set_unknown has it. */
@@ -379,6 +391,12 @@ void upstream_ask_take(Upstream *server, const McpClientEvent *event);
 void upstream_ask_taken_back(Upstream *server, uint64_t number);
 UpstreamAsk *upstream_ask_free(UpstreamAsk *ask);
 void upstream_asks_free(UpstreamCall *held);
+/* The call asks no more (all: nor waits for answers to what it has asked). Questions that may be
+ * another call's are asked by another call of the same asker; the server hears why the rest have no
+ * answer. */
+void upstream_asks_leave(UpstreamCall *held, bool all, const char *why);
+/* Its asker has enough to answer: its questions are told when he has answered some. */
+bool upstream_asks_must_queue(const UpstreamCall *held);
 /* The one call that the server must mean, where it does not say; NULL: nobody knows. */
 UpstreamCall *upstream_sole_call(const Upstream *server, unsigned need, bool *ret_many);
 
@@ -397,8 +415,12 @@ unsigned upstream_missing_of(const McpClientEvent *event);
 void upstream_resume(Upstream *server, Call *call);
 /* Its answers have their turn: the server gets them. */
 void upstream_resume_now(UpstreamCall *held);
-/* Nobody comes back for it: it is taken back at the server. */
-void upstream_park_end(UpstreamCall *held);
+/* It waits for no answers any more. */
+void upstream_unpark(UpstreamCall *held);
+/* Nobody comes back for it: it is taken back at the server; why: as upstream_asks_leave has it. */
+void upstream_park_end(UpstreamCall *held, const char *why);
+/* The same, of one whose time is over. */
+void upstream_park_expire(UpstreamCall *held);
 /* As router_set_forsaken has it. */
 void upstreams_on_forsaken(void *context, const CallAsker *asker, Span state);
 

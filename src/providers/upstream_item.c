@@ -86,7 +86,7 @@ static int description_write(const Description *description, JsonValue given, By
         }
         if (has_name && span_equals(key, SPAN("name"))) {
             json_write_key(&w, key);
-            json_write_string(&w, record->name);
+            json_write_exact(&w, record->name);
         } else if (description->kind == ROUTER_TOOL && span_equals(key, SPAN("inputSchema"))) {
             schema = it.value;
             description_write_input(&w, schema);
@@ -133,7 +133,7 @@ static int item_write_head(Bytes *out, Span name)
     json_writer_init(&w, out, JSON_STYLE_COMPACT);
     json_write_object(&w);
     json_write_key(&w, SPAN("name"));
-    json_write_string(&w, name);
+    json_write_exact(&w, name);
     json_write_end_object(&w);
     if (json_writer_finish(&w) != 0) {
         return err_raise(-ENOMEM);

@@ -90,7 +90,7 @@ static int list_take_record(Upstream *server, RouterKind kind, JsonValue descrip
     Span text;
 
     if (!json_get(description, span_from_str(list_forms[kind].key), &key) ||
-        json_string(key, &list->next_arena, &text) != 0 || text.n == 0) {
+        json_string_exact(key, &list->next_arena, &text) != 0 || text.n == 0) {
         logsink_write(server->owner->config.log, LOGSINK_LEVEL_WARN, "upstream",
                       "%s: an element of its %s has no %s and is left out", server->spec.name,
                       list_forms[kind].member, list_forms[kind].key);
@@ -165,6 +165,7 @@ static void list_settle(Upstream *server)
     if (upstream_lists_are_read(server) && !server->is_settled) {
         server->is_settled = true;
         upstreams_look_at_gate(server->owner);
+        router_there_changed(server->owner->config.router);
     }
 }
 
@@ -307,7 +308,7 @@ static void list_ask(Upstream *server, RouterKind kind, Span cursor, bool has_cu
     json_write_object(&w);
     if (has_cursor) {
         json_write_key(&w, SPAN("cursor"));
-        json_write_string(&w, cursor);
+        json_write_exact(&w, cursor);
     }
     json_write_end_object(&w);
     r = json_writer_finish(&w);
@@ -357,7 +358,7 @@ static bool list_follow(Upstream *server, RouterKind kind, JsonValue value)
     if (!json_get(value, SPAN("nextCursor"), &member) || json_kind(member) != JSON_STRING) {
         return false;
     }
-    if (json_string(member, &list->next_arena, &cursor) != 0) {
+    if (json_string_exact(member, &list->next_arena, &cursor) != 0) {
         return false;
     }
     if (map_add(&list->cursors, cursor, NULL) != 0 || ++list->n_pages >= LIST_MAX_PAGES) {

@@ -63,153 +63,235 @@ static Span names_legal(Arena *arena, Span name)
     return span_make(copy, name.n);
 }
 
-/* server__tool */
-static Span names_join(Arena *arena, const UpstreamNamed *item, Span tool)
+/* server__tool, or with tool empty what all names of the server begin with. */
+static Span names_join(Arena *arena, const UpstreamNamer *server, Span tool)
 {
-    Span server = names_legal(arena, item->server);
-    Span separator = names_legal(arena, item->separator);
-    size_t n = server.n + separator.n + tool.n;
+    Span prefix = names_legal(arena, server->prefix);
+    Span separator = names_legal(arena, server->separator);
+    size_t n = prefix.n + separator.n + tool.n;
     char *joined = arena_alloc(arena, n + 1);
 
-    if (joined == NULL || server.p == NULL || separator.p == NULL) {
+    if (joined == NULL || prefix.p == NULL || (separator.p == NULL && separator.n > 0)) {
         return SPAN_NULL;
     }
-    memcpy(joined, server.p, server.n);
-    memcpy(joined + server.n, separator.p, separator.n);
-    memcpy(joined + server.n + separator.n, tool.p, tool.n);
+    memcpy(joined, prefix.p, prefix.n);
+    if (separator.n > 0) {
+        memcpy(joined + prefix.n, separator.p, separator.n);
+    }
+    if (tool.n > 0) {
+        memcpy(joined + prefix.n + separator.n, tool.p, tool.n);
+    }
     return span_make(joined, n);
 }
 
 /* Cut to make room for a hash of what it stands for; the same in every run. */
-static Span names_hash(Arena *arena, const UpstreamNamed *item, Span joined)
+static Span names_hash(Arena *arena, Span prefix, Span own, Span joined)
 {
     static const HashSeed fixed = {.k0 = 0x746f6f6c77697265u, .k1 = 0x7570737472656d73u};
     size_t n = joined.n < UPSTREAM_NAME_BYTES - NAMES_SUFFIX ? joined.n
                                                              : UPSTREAM_NAME_BYTES - NAMES_SUFFIX;
     char *name = arena_alloc(arena, UPSTREAM_NAME_BYTES + 1);
-    uint64_t hash = hash_span(fixed, item->server);
+    uint64_t hash = hash_span(fixed, prefix);
 
     if (name == NULL) {
         return SPAN_NULL;
     }
-    hash = hash_span((HashSeed){.k0 = fixed.k0 ^ hash, .k1 = fixed.k1}, item->own);
+    hash = hash_span((HashSeed){.k0 = fixed.k0 ^ hash, .k1 = fixed.k1}, own);
     memcpy(name, joined.p, n);
     (void)snprintf(name + n, NAMES_SUFFIX + 1, "_%08x", (unsigned)(hash & 0xffffffffu));
     return span_make(name, n + NAMES_SUFFIX);
 }
 
-/* The names that were thought of, and how many think of each. */
-typedef struct Candidates {
-    Map map;
-} Candidates;
+/* The three names that a tool may have. */
+typedef struct Forms {
+    Span plain;  /* legal; empty: too long */
+    Span joined; /* empty: too long */
+    Span hashed;
+} Forms;
 
-static int candidates_count(Candidates *candidates, Span name)
+typedef struct Names {
+    const UpstreamNaming *naming;
+    UpstreamNamed *items;
+    Forms *forms;
+    Span *heads; /* of each server: what belongs to it */
+    Map taken;   /* name → 1 + index of the item */
+} Names;
+
+static int names_make_forms(Names *names, size_t n, Arena *arena)
 {
-    void *value = NULL;
+    for (size_t i = 0; i < names->naming->n_servers; i++) {
+        names->heads[i] = names_join(arena, &names->naming->servers[i], SPAN_NULL);
+        if (names->heads[i].p == NULL) {
+            return err_raise(-ENOMEM);
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        const UpstreamNamed *item = &names->items[i];
+        const UpstreamNamer *server = &names->naming->servers[item->server];
+        Span plain = names_legal(arena, item->own);
+        Span joined = names_join(arena, server, plain);
+        Span hashed =
+            joined.p == NULL ? SPAN_NULL : names_hash(arena, server->prefix, item->own, joined);
+
+        if ((plain.p == NULL && plain.n > 0) || hashed.p == NULL) {
+            return err_raise(-ENOMEM);
+        }
+        names->forms[i] = (Forms){.plain = plain.n <= UPSTREAM_NAME_BYTES ? plain : SPAN_NULL,
+                                  .joined = joined.n <= UPSTREAM_NAME_BYTES ? joined : SPAN_NULL,
+                                  .hashed = hashed};
+    }
+    return 0;
+}
+
+/* Whose prefix the name begins with, if it is another server's; n_servers: nobody's. */
+static size_t names_owner(const Names *names, const UpstreamNamed *item, Span name)
+{
+    const UpstreamNaming *naming = names->naming;
+    Span mine = names->heads[item->server];
+    size_t n_mine = span_starts_with(name, mine) ? mine.n : 0;
+
+    for (size_t i = 0; i < naming->n_servers; i++) {
+        if (i != item->server && naming->servers[i].separator.n > 0 &&
+            naming->servers[i].prefixing != UPSTREAM_PREFIX_NEVER && names->heads[i].n > n_mine &&
+            span_starts_with(name, names->heads[i])) {
+            return i;
+        }
+    }
+    return naming->n_servers;
+}
+
+/* Gives the name to the item, if it is free. */
+static int names_give(Names *names, size_t i, Span name)
+{
     int r;
 
-    if (map_find(&candidates->map, name, &value)) {
-        (void)map_replace(&candidates->map, name, (void *)((uintptr_t)value + 1));
+    if (name.n == 0 || names->naming->is_taken(names->naming->context, name)) {
         return 0;
     }
-    r = map_add(&candidates->map, name, (void *)(uintptr_t)1);
+    r = map_add(&names->taken, name, (void *)(uintptr_t)(i + 1));
+    if (r == 0) {
+        names->items[i].name = name;
+    }
     return r < 0 ? err_pass(r) : 0; /* full: there is no room in the router either */
 }
 
-static size_t candidates_of(const Candidates *candidates, Span name)
+/* What it was called before, if it may still be called so. */
+static int names_give_held(Names *names, size_t i)
 {
-    return (size_t)(uintptr_t)map_get(&candidates->map, name);
+    const UpstreamNamed *item = &names->items[i];
+    const Forms *forms = &names->forms[i];
+    UpstreamPrefix prefixing = names->naming->servers[item->server].prefixing;
+
+    if (item->held.n == 0 || prefixing == UPSTREAM_PREFIX_ALWAYS) {
+        return 0;
+    }
+    if (span_equals(item->held, forms->plain)) {
+        return names_owner(names, item, forms->plain) < names->naming->n_servers
+                   ? 0
+                   : names_give(names, i, forms->plain);
+    }
+    if (prefixing == UPSTREAM_PREFIX_NEVER) {
+        return 0;
+    }
+    return span_equals(item->held, forms->joined)   ? names_give(names, i, forms->joined)
+           : span_equals(item->held, forms->hashed) ? names_give(names, i, forms->hashed)
+                                                    : 0;
 }
 
-typedef struct Naming {
-    Candidates plain;
-    Candidates firm; /* of the plain ones: those that take no other */
-    Candidates joined;
-    Span *tools; /* legal */
-    Span *prefixed;
-    bool (*is_taken)(void *context, Span name);
-    void *context;
-    Arena *arena;
-} Naming;
-
-static bool naming_wants_plain(const UpstreamNamed *item, Span tool)
+static int names_give_plain(Names *names, size_t i)
 {
-    return item->prefixing != UPSTREAM_PREFIX_ALWAYS && tool.n > 0 && tool.n <= UPSTREAM_NAME_BYTES;
-}
+    const UpstreamNaming *naming = names->naming;
+    UpstreamNamed *item = &names->items[i];
+    Span plain = names->forms[i].plain;
+    size_t owner = names_owner(names, item, plain);
+    void *value = NULL;
+    int r;
 
-static int naming_collect(Naming *naming, const UpstreamNamed *items, size_t n)
-{
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < n; i++) {
-        naming->tools[i] = names_legal(naming->arena, items[i].own);
-        naming->prefixed[i] = names_join(naming->arena, &items[i], naming->tools[i]);
-        if (naming->prefixed[i].p == NULL || (naming->tools[i].p == NULL && items[i].own.n > 0)) {
-            return err_raise(-ENOMEM);
+    if (plain.n == 0) {
+        return 0;
+    }
+    if (owner < naming->n_servers) {
+        item->clashes = true;
+        item->is_theirs = true;
+        item->rival = naming->servers[owner].server;
+        return 0;
+    }
+    r = names_give(names, i, plain);
+    if (r == 0 && item->name.n == 0) {
+        item->clashes = true;
+        if (map_find(&names->taken, plain, &value)) {
+            item->rival = naming->servers[names->items[(uintptr_t)value - 1].server].server;
         }
-        if (naming_wants_plain(&items[i], naming->tools[i])) {
-            r = candidates_count(&naming->plain, naming->tools[i]);
-            if (r == 0 && items[i].prefixing == UPSTREAM_PREFIX_NEVER) {
-                r = candidates_count(&naming->firm, naming->tools[i]);
-            }
-        }
-        r = r != 0 ? r : candidates_count(&naming->joined, naming->prefixed[i]);
     }
     return r;
 }
 
-static int naming_choose(const Naming *naming, UpstreamNamed *item, size_t i)
+/* It is new. */
+static int names_give_new(Names *names, size_t i)
 {
-    Span tool = naming->tools[i];
-    Span joined = naming->prefixed[i];
+    UpstreamNamed *item = &names->items[i];
+    UpstreamPrefix prefixing = names->naming->servers[item->server].prefixing;
+    int r = prefixing == UPSTREAM_PREFIX_ALWAYS ? 0 : names_give_plain(names, i);
 
-    item->name = SPAN_NULL;
-    item->clashes = false;
-    if (naming_wants_plain(item, tool)) {
-        bool is_firm = item->prefixing == UPSTREAM_PREFIX_NEVER;
-
-        item->clashes = candidates_of(is_firm ? &naming->firm : &naming->plain, tool) > 1 ||
-                        naming->is_taken(naming->context, tool);
-        if (!item->clashes) {
-            item->name = tool;
-            return 0;
+    if (r == 0 && item->name.n == 0 && prefixing != UPSTREAM_PREFIX_NEVER) {
+        r = names_give(names, i, names->forms[i].joined);
+        if (r == 0 && item->name.n == 0) {
+            r = names_give(names, i, names->forms[i].hashed);
         }
     }
-    if (item->prefixing == UPSTREAM_PREFIX_NEVER) {
-        return 0;
-    }
-    if (joined.n <= UPSTREAM_NAME_BYTES && candidates_of(&naming->joined, joined) == 1 &&
-        candidates_of(&naming->plain, joined) == 0 && !naming->is_taken(naming->context, joined)) {
-        item->name = joined;
-        return 0;
-    }
-    item->name = names_hash(naming->arena, item, joined);
-    return item->name.p == NULL ? err_raise(-ENOMEM) : 0;
+    return r;
 }
 
-int upstream_names_make(UpstreamNamed *items, size_t n, bool (*is_taken)(void *context, Span name),
-                        void *context, HashSeed seed, Arena *arena)
+/* In which round a new one has its turn. */
+static int names_round(const Names *names, size_t i)
 {
-    Naming naming = {.is_taken = is_taken, .context = context, .arena = arena};
+    const UpstreamNamed *item = &names->items[i];
+
+    return names->naming->servers[item->server].prefixing == UPSTREAM_PREFIX_NEVER ? 0
+           : span_equals(item->own, names->forms[i].plain)                         ? 1
+                                                                                   : 2;
+}
+
+static int names_give_all(Names *names, size_t n)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        r = names_give_held(names, i);
+    }
+    for (int round = 0; round < 3; round++) {
+        for (size_t i = 0; r == 0 && i < n; i++) {
+            if (names->items[i].name.n == 0 && !names->items[i].is_absent &&
+                names_round(names, i) == round) {
+                r = names_give_new(names, i);
+            }
+        }
+    }
+    return r;
+}
+
+int upstream_names_make(const UpstreamNaming *naming, UpstreamNamed *items, size_t n, Arena *arena)
+{
+    Names names = {.naming = naming, .items = items};
     int r = 0;
 
     if (n == 0) {
         return 0;
     }
-    map_init(&naming.plain.map, seed, LIMIT_ROUTER_ENTRIES);
-    map_init(&naming.firm.map, seed, LIMIT_ROUTER_ENTRIES);
-    map_init(&naming.joined.map, seed, LIMIT_ROUTER_ENTRIES);
-    naming.tools = arena_alloc_array(arena, n, sizeof(*naming.tools));
-    naming.prefixed = arena_alloc_array(arena, n, sizeof(*naming.prefixed));
-    if (naming.tools == NULL || naming.prefixed == NULL) {
+    for (size_t i = 0; i < n; i++) {
+        items[i].name = SPAN_NULL;
+        items[i].clashes = false;
+        items[i].rival = SPAN_NULL;
+        items[i].is_theirs = false;
+    }
+    map_init(&names.taken, naming->seed, LIMIT_ROUTER_ENTRIES);
+    names.forms = arena_alloc_array(arena, n, sizeof(*names.forms));
+    names.heads = arena_alloc_array(arena, naming->n_servers, sizeof(*names.heads));
+    if (names.forms == NULL || names.heads == NULL) {
         r = err_raise(-ENOMEM);
     }
-    r = r != 0 ? r : naming_collect(&naming, items, n);
-    for (size_t i = 0; r == 0 && i < n; i++) {
-        r = naming_choose(&naming, &items[i], i);
-    }
-    map_deinit(&naming.plain.map);
-    map_deinit(&naming.firm.map);
-    map_deinit(&naming.joined.map);
+    r = r != 0 ? r : names_make_forms(&names, n, arena);
+    r = r != 0 ? r : names_give_all(&names, n);
+    map_deinit(&names.taken);
     return r;
 }

@@ -34,7 +34,7 @@ static void subscribe_legacy(Upstream *server, Span method, Span uri)
     json_writer_init(&w, params, JSON_STYLE_COMPACT);
     json_write_object(&w);
     json_write_key(&w, SPAN("uri"));
-    json_write_string(&w, uri);
+    json_write_exact(&w, uri);
     json_write_end_object(&w);
     if (json_writer_finish(&w) == 0) {
         subscribe_ask(server, method, bytes_span(params), &id);
@@ -95,7 +95,7 @@ static void listen_anew(Upstream *server)
         json_write_key(&w, SPAN("resourceSubscriptions"));
         json_write_array(&w);
         while (map_next(&server->subscribed, &cursor, &uri, &value)) {
-            json_write_string(&w, uri);
+            json_write_exact(&w, uri);
         }
         json_write_end_array(&w);
     }
@@ -342,7 +342,7 @@ static void note_updated(Upstream *server, JsonValue params)
     Span uri;
 
     arena_init(&arena, LIMIT_KEEP_BYTES);
-    if (json_get(params, SPAN("uri"), &member) && json_string(member, &arena, &uri) == 0) {
+    if (json_get(params, SPAN("uri"), &member) && json_string_exact(member, &arena, &uri) == 0) {
         router_resource_updated(server->owner->config.router, uri);
     }
     arena_deinit(&arena);

@@ -7,21 +7,40 @@
 #define PARK_TURN_MS     2000
 #define PARK_TURN_MAX_MS 30000
 
-/* ---- those who do not come back ---- */
-
-void upstream_park_end(UpstreamCall *held)
+void upstream_unpark(UpstreamCall *held)
 {
     Upstream *server = held->server;
 
+    server->n_parked -= held->is_parked;
+    held->is_parked = false;
+    if (server->has_queued && !server->is_gone) {
+        server->has_news = true;
+        upstreams_post(server->owner);
+    }
+}
+
+/* ---- those who do not come back ---- */
+
+void upstream_park_end(UpstreamCall *held, const char *why)
+{
+    Upstream *server = held->server;
+
+    upstream_unpark(held);
+    upstream_asks_leave(held, true, why);
     if (held->end != UPSTREAM_END_NONE || server->peer == NULL) {
         upstream_call_close(held);
         return;
     }
-    upstream_asks_free(held);
-    held->is_parked = false;
-    server->n_parked--;
     held->is_dead = true;
     mcp_peer_cancel(server->peer, held->id, SPAN("nobody came back with the answers"));
+}
+
+void upstream_park_expire(UpstreamCall *held)
+{
+    for (UpstreamAsk *ask = held->asks; ask != NULL; ask = ask->next) {
+        ask->is_unnamed = ask->is_unnamed && !ask->is_told; /* nobody is asked twice */
+    }
+    upstream_park_end(held, "nobody answered in time");
 }
 
 static void park_forsake(Upstream *server, const CallAsker *asker, Span state)
@@ -32,7 +51,7 @@ static void park_forsake(Upstream *server, const CallAsker *asker, Span state)
         next = held->next;
         if (held->is_parked && (state.n > 0 ? span_equals(span_from_str(held->park), state)
                                             : asker != NULL && held->asker == asker)) {
-            upstream_park_end(held);
+            upstream_park_end(held, "whoever was asked does not want the call any more");
             /* Others may have their turn, when whoever leaves has left. */
             server->has_news = true;
             upstreams_post(server->owner);
@@ -64,7 +83,7 @@ static UpstreamCall *park_find(const Upstream *server, const Call *call)
     return NULL;
 }
 
-/* It ended while its asker was thinking. */
+/* It ended while its asker was thinking. What he was asked may be another call's. */
 static void resume_ended(UpstreamCall *held, Call *call)
 {
     Upstreams *owner = held->server->owner;
@@ -85,6 +104,9 @@ static void resume_ended(UpstreamCall *held, Call *call)
     bytes_init(&held->kept, kept.max_bytes);
     bytes_init(&held->kept_data, data.max_bytes);
     call->may_have_run = held->end == UPSTREAM_END_LOST;
+    if (held->server->peer != NULL) {
+        upstream_asks_answer(held, call, true);
+    }
     upstream_call_close(held);
     arena_init(&arena, SIZE_MAX);
     if (!is_result) {
@@ -129,8 +151,7 @@ void upstream_resume(Upstream *server, Call *call)
         upstream_turns(server);
         return;
     }
-    held->is_parked = false;
-    server->n_parked--;
+    upstream_unpark(held);
     held->call = call;
     held->can = call->can;
     held->asker = call->asker;

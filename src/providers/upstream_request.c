@@ -44,7 +44,7 @@ static int write_uri(Bytes *out, Span uri)
     json_writer_init(&w, out, JSON_STYLE_COMPACT);
     json_write_object(&w);
     json_write_key(&w, SPAN("uri"));
-    json_write_string(&w, uri);
+    json_write_exact(&w, uri);
     json_write_end_object(&w);
     return json_writer_finish(&w);
 }
@@ -60,14 +60,14 @@ static int write_completion(Bytes *out, const UpstreamItem *item, const CallComp
     json_write_key(&w, SPAN("type"));
     json_write_string(&w, completion->is_prompt ? SPAN("ref/prompt") : SPAN("ref/resource"));
     json_write_key(&w, completion->is_prompt ? SPAN("name") : SPAN("uri"));
-    json_write_string(&w, item->key);
+    json_write_exact(&w, item->key);
     json_write_end_object(&w);
     json_write_key(&w, SPAN("argument"));
     json_write_object(&w);
     json_write_key(&w, SPAN("name"));
-    json_write_string(&w, completion->argument);
+    json_write_exact(&w, completion->argument);
     json_write_key(&w, SPAN("value"));
-    json_write_string(&w, completion->value);
+    json_write_exact(&w, completion->value);
     json_write_end_object(&w);
     if (completion->context.node != NULL) {
         json_write_key(&w, SPAN("context"));

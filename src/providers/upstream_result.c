@@ -62,6 +62,7 @@ static void finish_tool(Upstreams *upstreams, Call *call, JsonValue value)
             result.meta = meta_of(it.value);
         } else if (json_string_equals(it.key, SPAN("isError")) &&
                    json_bool(it.value, &result.is_error)) {
+            result.says_no_error = !result.is_error;
         } else if (!json_string_equals(it.key, SPAN("resultType"))) {
             r = keep_member(members, &it);
         }
@@ -108,7 +109,7 @@ static void finish_prompt(Upstreams *upstreams, Call *call, JsonValue value)
     }
     put_elements(&result, member, &messages);
     if (json_get(value, SPAN("description"), &member) &&
-        json_string(member, &upstreams->scratch, &result.description) != 0) {
+        json_string_exact(member, &upstreams->scratch, &result.description) != 0) {
         result.description = SPAN_NULL;
     }
     if (json_get(value, SPAN("_meta"), &member) && json_kind(member) == JSON_OBJECT) {

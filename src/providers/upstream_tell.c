@@ -24,7 +24,7 @@ static void ask_send_answer(Upstream *server, uint64_t number, JsonValue answer)
         (void)json_int64(member, &code);
     }
     if (json_get(error, SPAN("message"), &member) && json_kind(member) == JSON_STRING &&
-        json_string(member, &arena, &message) != 0) {
+        json_string_exact(member, &arena, &message) != 0) {
         message = SPAN("the client refused");
     }
     code = code < INT32_MIN || code > INT32_MAX ? -32603 : code;
@@ -52,11 +52,11 @@ static int ask_decode(const UpstreamAsk *ask, Arena *arena, CallAsk *ret)
         return 0;
     }
     if (json_get(json_root(&doc), SPAN("message"), &member) && json_kind(member) == JSON_STRING) {
-        r = json_string(member, arena, &ret->message);
+        r = json_string_exact(member, arena, &ret->message);
     }
     if (r == 0 && json_get(json_root(&doc), SPAN("url"), &member) &&
         json_kind(member) == JSON_STRING) {
-        r = json_string(member, arena, &ret->url);
+        r = json_string_exact(member, arena, &ret->url);
     }
     if (json_get(json_root(&doc), SPAN("requestedSchema"), &member)) {
         ret->schema = json_span(member);
@@ -158,6 +158,7 @@ static int ask_tell(UpstreamCall *held, Arena *arena)
     }
     result.state = span_from_str(held->park);
     held->has_news = false;
+    held->n_told++;
     held->is_parked = true;
     held->call = NULL;
     held->item = NULL;
@@ -235,6 +236,7 @@ void upstream_asks_tell(Upstream *server)
 {
     UpstreamCall *held = server->first;
 
+    server->has_queued = false;
     while (held != NULL) {
         Arena arena;
 
@@ -243,6 +245,11 @@ void upstream_asks_tell(Upstream *server)
             continue;
         }
         if (ask_answer_ahead(held) || ask_refuse_lacks(held)) {
+            continue;
+        }
+        if (upstream_asks_must_queue(held)) {
+            server->has_queued = true;
+            held = held->next;
             continue;
         }
         arena_init(&arena, SIZE_MAX);

@@ -13,18 +13,20 @@ static const char *const job_names[JOB_N_STATES] = {
 #define JOB_TO(state) (1u << (state))
 
 /* Where each state leads to. Back to ENQUEUED goes what may be tried again, what has its answers,
- * and, from the states of an end, what somebody asks to be tried again. */
+ * and, from the states of an end, what somebody asks to be tried again. A job whose lease or
+ * time has ended (ENQUEUED, FAILED, TIMEOUT, DEAD) may still get its answer. */
 static const unsigned job_ways[JOB_N_STATES] = {
-    [JOB_ENQUEUED] = JOB_TO(JOB_DISPATCHING) | JOB_TO(JOB_RUNNING) | JOB_TO(JOB_CANCELLED),
+    [JOB_ENQUEUED] = JOB_TO(JOB_DISPATCHING) | JOB_TO(JOB_RUNNING) | JOB_TO(JOB_CANCELLED) |
+                     JOB_TO(JOB_SUCCEEDED),
     [JOB_DISPATCHING] = JOB_TO(JOB_ENQUEUED) | JOB_TO(JOB_RUNNING) | JOB_TO(JOB_SUCCEEDED) |
                         JOB_TO(JOB_FAILED) | JOB_TO(JOB_TIMEOUT) | JOB_TO(JOB_DEAD) |
                         JOB_TO(JOB_CANCELLED),
     [JOB_RUNNING] = JOB_TO(JOB_ENQUEUED) | JOB_TO(JOB_SUCCEEDED) | JOB_TO(JOB_FAILED) |
                     JOB_TO(JOB_TIMEOUT) | JOB_TO(JOB_DEAD) | JOB_TO(JOB_CANCELLED),
     [JOB_SUCCEEDED] = 0,
-    [JOB_FAILED] = JOB_TO(JOB_ENQUEUED),
-    [JOB_TIMEOUT] = JOB_TO(JOB_ENQUEUED),
-    [JOB_DEAD] = JOB_TO(JOB_ENQUEUED),
+    [JOB_FAILED] = JOB_TO(JOB_ENQUEUED) | JOB_TO(JOB_SUCCEEDED),
+    [JOB_TIMEOUT] = JOB_TO(JOB_ENQUEUED) | JOB_TO(JOB_SUCCEEDED),
+    [JOB_DEAD] = JOB_TO(JOB_ENQUEUED) | JOB_TO(JOB_SUCCEEDED),
     [JOB_CANCELLED] = JOB_TO(JOB_ENQUEUED),
 };
 

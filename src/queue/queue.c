@@ -100,8 +100,10 @@ StoreNow queue_now(Queue *queue)
 
 static size_t queue_op_bytes(const QueueOp *op)
 {
-    return op->spec.params.n + op->spec.note.n + op->finish.result.n + op->finish.message.n +
-           op->asks.n + op->inputs.n;
+    const QueueOrder *order = queue_op_order(op);
+
+    return order->spec.params.n + order->spec.note.n + order->finish.result.n +
+           order->finish.message.n + order->asks.n + order->inputs.n;
 }
 
 /* What goes on, and what has come since, as much as one commit takes. */
@@ -206,9 +208,14 @@ static int queue_init(Queue *queue, const QueueConfig *config, Diag *reterr_diag
     queue->line_start_us = store_line_start(queue->store, queue_wall_us(queue));
     r = queue_batch_recover(queue);
     if (r != 0) {
-        return diag_set(reterr_diag, r == QUEUE_E_FULL ? -ENOSPC : r,
+        if (r == QUEUE_E_DAMAGED) {
+            return diag_set(reterr_diag, r, "the queue at %s is damaged: " QUEUE_REMEDY,
+                            config->path, config->path);
+        }
+        return diag_set(reterr_diag, r == QUEUE_E_DISK_FULL ? -ENOSPC : r,
                         "the queue at %s cannot be taken up: %s", config->path,
-                        r == QUEUE_E_FULL ? "the disk is full" : "reading or writing it fails");
+                        r == QUEUE_E_DISK_FULL ? "the disk is full"
+                                               : "reading or writing it fails");
     }
     return 0;
 }
@@ -270,17 +277,6 @@ Queue *queue_close(Queue *queue)
 
 /* ---- operations ---- */
 
-void queue_op_init(QueueOp *op)
-{
-    *op = (QueueOp){.verb = QUEUE_N_VERBS};
-    arena_init(&op->arena, LIMIT_QUEUE_OP_BYTES);
-}
-
-void queue_op_deinit(QueueOp *op)
-{
-    arena_deinit(&op->arena);
-}
-
 void queue_submit(Queue *queue, QueueOp *op)
 {
     op->next = NULL;
@@ -306,6 +302,7 @@ void queue_submit_all(Queue *queue, QueueOp *first)
     io_mutex_lock(&queue->lock);
     queue_ops_move(queue->is_closing ? &queue->late : &queue->ops, &ops);
     if (queue->is_waiting) {
+        queue->is_waiting = false; /* once: a second word may wait until the first was heard */
         io_condition_signal(&queue->wake);
     }
     io_mutex_unlock(&queue->lock);
@@ -346,4 +343,9 @@ QueueFigures queue_figures(Queue *queue)
     figures = queue->figures;
     io_mutex_unlock(&queue->lock);
     return figures;
+}
+
+const char *queue_file(const Queue *queue)
+{
+    return store_file(queue->store);
 }

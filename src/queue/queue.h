@@ -5,17 +5,23 @@
  * commit (group commit), so that the disk is asked once for all of it; `done` of each comes after
  * that commit, with what was read or written. Nothing is acknowledged before it is on disk.
  *
- *     QueueOp op = {.verb = QUEUE_ENQUEUE, .spec = {.method = …, .params = …}, .done = done};
- *     queue_submit(queue, &op);          // any thread; op and what it points to stay until done
+ *     queue_op_init(&op);
+ *     queue_op_set(&op, QUEUE_ENQUEUE, &(QueueOrder){.spec = {.method = …, .params = …}});
+ *     op.done = done;
+ *     queue_submit(queue, &op);          // any thread; op stays until done
  *       → done(&op): op.r, op.jobs[0].id
+ *
+ * What an operation is about crosses to another thread, and outlives whoever lent it: so it is
+ * copied when it is set (QueueOrder), and an operation has no member that a borrowed text could be
+ * put into.
  *
  * Jobs are named by ids of our own: what a client calls its request (rpc_id) is only kept for it.
  * Each claim gives a fence, a number that grows with every claim of that job: completing, beating
  * or asking with an older one is refused, so that a worker that was thought dead cannot overwrite
- * what its successor did. Times on disk are wall-clock microseconds that never go back within a
- * process (where the clock is set back they go on from where they were, so that durations stay
- * true); leases and time-outs count monotonic time in a process and what is left of it after a
- * restart. Thread: any.
+ * what its successor did. While it has no successor its answer may come late (QueueFinish). Times
+ * on disk are wall-clock microseconds that never go back within a process (where the clock is set
+ * back they go on from where they were, so that durations stay true); leases and time-outs count
+ * monotonic time in a process and what is left of it after a restart. Thread: any.
  */
 #pragma once
 
@@ -38,10 +44,12 @@ enum {
     QUEUE_E_NOT_OVER,    /* retry: it has not ended */
     QUEUE_E_SUCCEEDED,   /* retry: it has succeeded */
     QUEUE_E_TOO_LARGE,   /* parameters or result over their limit */
-    QUEUE_E_FULL,        /* as many jobs wait as may (max_waiting), or the disk is full */
+    QUEUE_E_FULL,        /* as many jobs wait as may (max_waiting) */
+    QUEUE_E_DISK_FULL,   /* the disk takes no more: nothing was written */
     QUEUE_E_BUSY,        /* open: another process has the store */
     QUEUE_E_NEWER,       /* open: a newer version of this program wrote it */
-    QUEUE_E_DAMAGED,     /* open: it is not a store, or the check found it damaged; the Diag says */
+    QUEUE_E_DAMAGED,     /* open: it is not a store, or the check found it damaged; the Diag says.
+                            Later:     a page that was read is */
     QUEUE_E_READ_ONLY,   /* open: the folder or file cannot be written */
     QUEUE_E_CLOSED,      /* the queue is being closed */
 };
@@ -56,6 +64,19 @@ typedef struct QueueCounts {
     uint64_t n[JOB_N_STATES];
     uint64_t n_asking; /* of RUNNING: they wait for answers, and nobody works on them */
 } QueueCounts;
+
+/* What is said of a job whose bytes the disk has changed (QueueJob.is_damaged). Waiting ones end
+ * FAILED with it, and do not run. */
+#define QUEUE_CODE_DAMAGED "RECORD_DAMAGED"
+#define QUEUE_TEXT_DAMAGED                                                                         \
+    "what the queue's file holds of this job is damaged (checksum): it is not given out"
+
+/* What is said of a job that was running when its process died, LIMIT_QUEUE_CRASHES times in a row:
+ * it ends DEAD, whatever attempts it has left. */
+#define QUEUE_CODE_QUARANTINED "QUARANTINED"
+#define QUEUE_TEXT_QUARANTINED                                                                     \
+    "it was running when the process that ran it died, three times in a row: it is not run again " \
+    "by itself; to run it nevertheless: toolwire queue retry JOB"
 
 /* One job, read. Spans are in the operation's arena. Times: microseconds since 1970; 0: not yet. */
 typedef struct QueueJob {
@@ -86,6 +107,8 @@ typedef struct QueueJob {
     Span message;
     Span result;      /* JSON (call/record.h), or empty: none, not asked for, or dropped */
     bool is_dropped;  /* there was a result, and it went (keep_bytes); known where bodies are */
+    bool is_damaged;  /* its bytes are not those that were written: texts are empty, and code and
+                         message are those below; of bodies only where they are */
     Span asks;        /* JSON object of questions without an answer yet; empty: none */
     Span inputs;      /* JSON object of answers; empty: none */
     uint64_t version; /* grows with each change: an ETag */
@@ -114,7 +137,8 @@ typedef enum QueueVerb {
     QUEUE_CLAIM, /* claim → jobs[0 … n): with params, inputs and note; n_changed (claim.look) */
     QUEUE_COMPLETE, /* id, fence, finish → jobs[0]; and if claim.max > 0 the next claim in the same
                        commit: jobs[1 …) */
-    QUEUE_BEAT,     /* id, fence, lease_ms: DISPATCHING becomes RUNNING → jobs[0] */
+    QUEUE_BEAT,     /* id, fence (or has_no_fence), lease_ms: DISPATCHING becomes RUNNING →
+                       jobs[0] */
     QUEUE_ASK, /* id, fence, asks: nobody works on it until every key has its answer; spec.note, if
                   not empty, becomes its note → jobs[0] */
     QUEUE_ANSWER, /* id, inputs: an object of answers; unknown keys and answered ones are left
@@ -153,6 +177,9 @@ typedef struct QueueFinish {
     /* Of ENQUEUED, > 0: whoever has the tool is away. The attempt is none, and the next comes after
      * so long, or with QUEUE_WAKE. */
     int64_t away_ms;
+    /* Of SUCCEEDED: also if its lease or its time has ended, while nobody else has claimed the job:
+     * it was lost (ENQUEUED again, FAILED, TIMEOUT or DEAD), and has succeeded then. */
+    bool may_be_late;
 } QueueFinish;
 
 typedef struct QueueList {
@@ -170,20 +197,33 @@ typedef struct QueuePurge {
     int64_t older_ms;          /* since their end; 0: any */
 } QueuePurge;
 
+/* What an operation is about, as far as it is text: borrowed until queue_op_set returns, which
+ * copies it. */
+typedef struct QueueOrder {
+    Span id;
+    Span owner; /* GET, CANCEL, ANSWER, RETRY: only a job of that owner; empty: any */
+    Span asks;
+    Span inputs;
+    QueueSpec spec;
+    QueueClaim claim;
+    QueueFinish finish;
+    QueueList list;
+} QueueOrder;
+
+/* Such a copy, in memory of its own. Only op.c knows what is in it. */
+typedef struct QueueOwned QueueOwned;
+
 typedef struct QueueOp QueueOp;
 struct QueueOp {
     QueueVerb verb;
-    QueueSpec spec;
-    Span id;
-    Span owner; /* GET, CANCEL, ANSWER, RETRY: only a job of that owner; empty: any */
+    QueueOwned *owned;  /* queue_op_set, queue_op_order */
+    bool has_no_memory; /* for that copy: submitting it ends with -ENOMEM */
+
+    /* Numbers, which are nobody else's. */
     uint64_t fence;
+    bool has_no_fence; /* BEAT: from whoever has the lease */
     int64_t lease_ms;
-    QueueClaim claim;
-    QueueFinish finish;
-    Span asks;
-    Span inputs;
     bool without_bodies; /* GET: neither params nor result */
-    QueueList list;
     QueuePurge purge;
     bool is_quiet; /* ENQUEUE: `changed` is not called, since whoever submits it sees to the job */
 
@@ -206,7 +246,19 @@ struct QueueOp {
 };
 
 void queue_op_init(QueueOp *op);
-void queue_op_deinit(QueueOp *op);
+void queue_op_deinit(QueueOp *op); /* not while it is on its way */
+
+/* What it is to do, and about what: copies all of it, in the place of what was set before, of which
+ * order may be made; NULL: nothing, as for what has no texts (COUNT, PURGE, WAKE). Not while it is
+ * on its way. Where there is no memory for the copy it ends with -ENOMEM; an operation that
+ * was set before has enough for the id of a job and a few words. */
+void queue_op_set(QueueOp *op, QueueVerb verb, const QueueOrder *order);
+
+/* What was set, in the operation's own memory: borrowed until it is set again. Never NULL. */
+const QueueOrder *queue_op_order(const QueueOp *op);
+
+/* As after init, but with so much of its memory. */
+void queue_op_clear(QueueOp *op, size_t keep_bytes);
 
 typedef struct QueueConfig {
     const char *path;      /* of the store; its folder exists. ":memory:" for tests */
@@ -262,3 +314,12 @@ typedef struct QueueFigures {
     QueueCounts counts; /* jobs, as of the last commit */
 } QueueFigures;
 QueueFigures queue_figures(Queue *queue);
+
+/* Its file; borrowed until close. "" in memory. Any thread. */
+const char *queue_file(const Queue *queue);
+
+/* What to do about a file that is damaged; %s is its path. */
+#define QUEUE_REMEDY                                                                               \
+    "stop the hub, move it aside with the files beside it, and put a copy back, or begin "         \
+    "without; "                                                                                    \
+    "sqlite3 %s .dump prints what can be read"

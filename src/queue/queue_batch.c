@@ -5,6 +5,9 @@
  * a disk that is full can still be read. */
 #include "queue/queue_impl.h"
 
+#include <inttypes.h>
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/limits.h"
@@ -14,6 +17,9 @@
 
 /* After a sweep that failed: the disk may be full for long, and what is due stays due. */
 #define BATCH_SWEEP_AGAIN_US ((int64_t)1000 * 1000)
+
+/* Who keeps asking while the disk is full is answered each time; the log says it so often. */
+#define BATCH_SAY_AGAIN_US ((int64_t)60 * 1000 * 1000)
 
 /* News of one batch: texts of BATCH_SWEEP_JOBS jobs. */
 #define BATCH_KEEP_BYTES ((size_t)64 * 1024)
@@ -67,6 +73,7 @@ static void batch_forget_news(Queue *queue)
 /* The job of an operation that has made it ready, or taken it from whoever runs it. */
 static void batch_tell_job(Queue *queue, const QueueOp *op)
 {
+    const QueueSpec *spec = &queue_op_order(op)->spec;
     const QueueJob *own = op->n_jobs > 0 ? &op->jobs[0] : NULL;
     QueueJob job;
 
@@ -75,17 +82,17 @@ static void batch_tell_job(Queue *queue, const QueueOp *op)
     }
     switch (op->verb) {
     case QUEUE_ENQUEUE:
-        if (op->is_known || op->is_quiet || op->spec.delay_ms > 0) {
+        if (op->is_known || op->is_quiet || spec->delay_ms > 0) {
             return;
         }
         job = *own;
-        job.method = op->spec.method;
-        job.pool = op->spec.pool;
-        job.owner = op->spec.owner;
-        job.source = op->spec.source;
-        job.rpc_id = op->spec.rpc_id;
-        job.idempotency_key = op->spec.idempotency_key;
-        job.note = op->spec.note;
+        job.method = spec->method;
+        job.pool = spec->pool;
+        job.owner = spec->owner;
+        job.source = spec->source;
+        job.rpc_id = spec->rpc_id;
+        job.idempotency_key = spec->idempotency_key;
+        job.note = spec->note;
         queue->changed(queue->context, &job);
         return;
     case QUEUE_ASK:
@@ -186,6 +193,58 @@ static void batch_count(Queue *queue, const QueueOps *ops, bool wrote)
     io_mutex_unlock(&queue->lock);
 }
 
+/* May the log have such a line now? Failures and successes may alternate. */
+static bool batch_may_say(Queue *queue, StoreNow now, QueueSaid what)
+{
+    if (now.line_us < queue->quiet_until_us[what]) {
+        return false;
+    }
+    queue->quiet_until_us[what] = now.line_us + BATCH_SAY_AGAIN_US;
+    return true;
+}
+
+static void batch_say_failed(Queue *queue, StoreNow now, int r)
+{
+    const char *file = store_file(queue->store);
+    QueueSaid what = r == QUEUE_E_DISK_FULL ? QUEUE_SAID_FULL
+                     : r == QUEUE_E_DAMAGED ? QUEUE_SAID_DAMAGED
+                                            : QUEUE_SAID_FAILED;
+
+    queue->n_failed++;
+    if (!batch_may_say(queue, now, what)) {
+        return;
+    }
+    switch (what) {
+    case QUEUE_SAID_FULL:
+        logsink_write(queue->log, LOGSINK_LEVEL_ERROR, "queue",
+                      "the disk of %s is full: jobs are refused, and ends are not recorded, until "
+                      "there is room",
+                      file);
+        break;
+    case QUEUE_SAID_DAMAGED:
+        logsink_write(queue->log, LOGSINK_LEVEL_ERROR, "queue", "%s is damaged: " QUEUE_REMEDY,
+                      file, file);
+        break;
+    default:
+        logsink_write(queue->log, LOGSINK_LEVEL_ERROR, "queue",
+                      "%s cannot be read or written (%d): jobs are refused", file, r);
+        break;
+    }
+    queue->is_failure_said = true;
+}
+
+static void batch_say_works(Queue *queue, StoreNow now)
+{
+    if (!queue->is_failure_said || !batch_may_say(queue, now, QUEUE_SAID_WORKS)) {
+        return;
+    }
+    logsink_write(queue->log, LOGSINK_LEVEL_WARN, "queue",
+                  "%s is written again; %" PRIu64 " commits have failed", store_file(queue->store),
+                  queue->n_failed);
+    queue->is_failure_said = false;
+    queue->n_failed = 0;
+}
+
 /* 0: ops and *more are on disk. Else nothing is, and *more is empty. */
 static int batch_commit(Queue *queue, QueueOps *ops, QueueOps *more, bool with_sweep)
 {
@@ -208,6 +267,9 @@ static int batch_commit(Queue *queue, QueueOps *ops, QueueOps *more, bool with_s
     if (r == 0) {
         queue_step(queue, QUEUE_STEP_COMMITTED);
         batch_count(queue, ops, wrote);
+        if (wrote) {
+            batch_say_works(queue, now);
+        }
         return 0;
     }
     store_rollback(queue->store);
@@ -216,8 +278,7 @@ static int batch_commit(Queue *queue, QueueOps *ops, QueueOps *more, bool with_s
         queue_ops_push(ops, op);
     }
     queue->sweep_after_us = now.line_us + BATCH_SWEEP_AGAIN_US;
-    logsink_write(queue->log, LOGSINK_LEVEL_ERROR, "queue", "a commit has failed: %s",
-                  r == QUEUE_E_FULL ? "the disk is full" : "the store cannot be written");
+    batch_say_failed(queue, now, r);
     return r;
 }
 
@@ -253,15 +314,35 @@ static void batch_fail(Queue *queue, QueueOps *ops, int r)
     *ops = writes;
 }
 
+/* Once for each job, be it asked for as often as it may. */
+static void batch_say_damaged(Queue *queue, const QueueJob *job)
+{
+    if (!job->is_damaged && !span_equals(job->code, SPAN(QUEUE_CODE_DAMAGED))) {
+        return;
+    }
+    for (size_t i = 0; i < QUEUE_DAMAGED_SAID; i++) {
+        if (strcmp(queue->damaged_said[i], job->id) == 0) {
+            return;
+        }
+    }
+    memcpy(queue->damaged_said[queue->n_damaged_said++ % QUEUE_DAMAGED_SAID], job->id,
+           QUEUE_ID_BYTES);
+    logsink_write(queue->log, LOGSINK_LEVEL_ERROR, "queue", "%s: " QUEUE_TEXT_DAMAGED, job->id);
+}
+
 static void batch_tell(Queue *queue, QueueOps *ops)
 {
     QueueOp *op;
 
     for (const QueueNews *news = queue->news; news != NULL; news = news->next) {
+        batch_say_damaged(queue, &news->job);
         queue->changed(queue->context, &news->job);
     }
     batch_forget_news(queue);
     while ((op = queue_ops_pop(ops)) != NULL) {
+        for (size_t i = 0; batch_is_read(op) && i < op->n_jobs; i++) {
+            batch_say_damaged(queue, &op->jobs[i]);
+        }
         batch_tell_job(queue, op);
         op->done(op); /* from here on it is its owner's */
         queue_step(queue, QUEUE_STEP_TOLD);

@@ -37,6 +37,18 @@ typedef enum QueueStep {
     QUEUE_N_STEPS
 } QueueStep;
 
+/* What the log hears of the file, each at most once a minute. */
+typedef enum QueueSaid {
+    QUEUE_SAID_FULL,
+    QUEUE_SAID_DAMAGED,
+    QUEUE_SAID_FAILED,
+    QUEUE_SAID_WORKS,
+    QUEUE_N_SAID
+} QueueSaid;
+
+/* Damaged jobs that the log has named and does not name again. */
+#define QUEUE_DAMAGED_SAID 64
+
 struct Queue {
     /* Set before the thread starts. */
     void (*changed)(void *context, const QueueJob *job);
@@ -56,6 +68,11 @@ struct Queue {
     int64_t stamp_line_us;  /* the line when the stamp was made */
     int64_t sweep_after_us; /* line: a sweep has failed; not again before */
     bool is_sweep_more;
+    int64_t quiet_until_us[QUEUE_N_SAID]; /* line: no such line in the log before */
+    bool is_failure_said;                 /* and not yet that the file is written again */
+    uint64_t n_failed;                    /* commits, since that was said */
+    char damaged_said[QUEUE_DAMAGED_SAID][QUEUE_ID_BYTES]; /* the last ones */
+    size_t n_damaged_said;
     Arena arena; /* of the news of a batch */
     QueueNews *news;
     QueueNews **news_end;

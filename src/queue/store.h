@@ -48,10 +48,13 @@ int64_t store_line_start(const Store *store, int64_t wall_us);
  * which was set back has put too far away. 0 or what store_run gives. */
 int store_recover(Store *store);
 
-/* 0, a negative errno. */
+/* Its file; "" in memory. */
+const char *store_file(const Store *store);
+
+/* 0, or as store_run. */
 int store_begin(Store *store, StoreNow now);
 
-/* 0: the operation is done, op->r says how. STORE_E_MORE. QUEUE_E_FULL (the disk is full) or a
+/* 0: the operation is done, op->r says how. STORE_E_MORE. QUEUE_E_DISK_FULL, QUEUE_E_DAMAGED or a
  * negative errno: the store has failed; roll back. */
 int store_run(Store *store, QueueOp *op);
 

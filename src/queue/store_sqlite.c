@@ -7,6 +7,11 @@
 #include "base/error.h"
 #include "base/limits.h"
 
+/* Windows has no such number of its own. */
+#ifndef EDQUOT
+#define EDQUOT ENOSPC
+#endif
+
 /* The columns of a StoreRow: those that statements ask about, and the rest in one piece. */
 #define ROW "j.id, j.state, j.due_us, j.flags, j.priority, j.finished_us, j.keep_us, j.rest"
 
@@ -25,8 +30,8 @@ static const char *const store_texts[STORE_N_SQL] = {
     /* What writes sets of rows (store_sqlite_put.c). OR FAIL: whatever fails undoes the batch, so
      * that no copy of the pages as they were before the statement is needed. */
     [STORE_SQL_ADD_SPEC] = "INSERT OR FAIL INTO spec(id, method, params, owner, source, rpc_id,"
-                           " idem, note, timeout_ms, max_attempts, is_idempotent, enqueued_us)"
-                           " SELECT c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12"
+                           " idem, note, timeout_ms, max_attempts, is_idempotent, enqueued_us,"
+                           " sum) SELECT c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13"
                            " FROM put_spec",
     [STORE_SQL_ADD_JOB] = "INSERT OR FAIL INTO job(id, state, due_us, flags, priority,"
                           " finished_us, keep_us, rest, pool, method, ready)"
@@ -42,7 +47,7 @@ static const char *const store_texts[STORE_N_SQL] = {
                                " (SELECT s.method FROM spec s WHERE s.id = job.id)"
                                " WHERE id > ?1 AND id <= ?2 AND ready IS NOT NULL"
                                " AND method IS NULL AND pool <> ''",
-    [STORE_SQL_SPEC] = "SELECT " SPEC ", s.params FROM spec s WHERE s.id = ?1",
+    [STORE_SQL_SPEC] = "SELECT " SPEC ", s.params, s.sum FROM spec s WHERE s.id = ?1",
     [STORE_SQL_ROW] = "SELECT " ROW " FROM job j WHERE j.id = ?1",
     [STORE_SQL_SET_ROW] = "UPDATE job SET state = ?2, due_us = ?3, flags = ?4, finished_us = ?5,"
                           " keep_us = ?6, rest = ?7, ready = ?8, method = CASE WHEN ?8 IS NOT NULL"
@@ -60,12 +65,12 @@ static const char *const store_texts[STORE_N_SQL] = {
                           " ON CONFLICT(id) DO UPDATE SET state = excluded.state, due_us = 0,"
                           " flags = 0, finished_us = excluded.finished_us,"
                           " keep_us = excluded.keep_us, rest = excluded.rest",
-    [STORE_SQL_SET_OUTCOME] = "INSERT OR REPLACE INTO outcome(id, code, message, result)"
-                              " SELECT c1, c2, c3, c4 FROM put_outcome",
+    [STORE_SQL_SET_OUTCOME] = "INSERT OR REPLACE INTO outcome(id, code, message, result, sum)"
+                              " SELECT c1, c2, c3, c4, c5 FROM put_outcome",
     [STORE_SQL_JOB] =
         "SELECT " ROW ", " SPEC ", CASE WHEN ?2 THEN s.params END,"
         " j.pool, j.worker, o.code, o.message, CASE WHEN ?2 THEN o.result END, a.asks,"
-        " a.inputs FROM job j JOIN spec s ON s.id = j.id LEFT JOIN outcome o"
+        " a.inputs, s.sum, o.sum, a.sum FROM job j JOIN spec s ON s.id = j.id LEFT JOIN outcome o"
         " ON o.id = j.id LEFT JOIN ask a ON a.id = j.id WHERE j.id = ?1",
     [STORE_SQL_ABOUT] =
         "SELECT is_idempotent, max_attempts, timeout_ms, owner FROM spec WHERE id = ?1",
@@ -75,9 +80,10 @@ static const char *const store_texts[STORE_N_SQL] = {
     [STORE_SQL_DROP_SPEC] = "DELETE FROM spec WHERE id = ?1",
     [STORE_SQL_DROP_JOB] = "DELETE FROM job WHERE id = ?1",
     [STORE_SQL_DROP_ASK] = "DELETE FROM ask WHERE id = ?1",
-    [STORE_SQL_GET_ASK] = "SELECT asks, inputs FROM ask WHERE id = ?1",
-    [STORE_SQL_SET_ASK] = "INSERT OR REPLACE INTO ask(id, asks, inputs) VALUES(?1, ?2, ?3)",
-    [STORE_SQL_SET_NOTE] = "UPDATE spec SET note = ?2 WHERE id = ?1",
+    [STORE_SQL_GET_ASK] = "SELECT asks, inputs, sum FROM ask WHERE id = ?1",
+    [STORE_SQL_SET_ASK] = "INSERT OR REPLACE INTO ask(id, asks, inputs, sum)"
+                          " VALUES(?1, ?2, ?3, ?4)",
+    [STORE_SQL_SET_NOTE] = "UPDATE spec SET note = ?2, sum = ?3 WHERE id = ?1",
     [STORE_SQL_LIST_OWNER] = "SELECT j.id, j.state FROM spec s INDEXED BY spec_owner JOIN job j"
                              " ON j.id = s.id WHERE s.owner = ?3 AND s.owner <> '' AND s.id < ?1"
                              " AND (?2 < 0 OR j.state = ?2) ORDER BY s.id DESC",
@@ -129,15 +135,41 @@ sqlite3_stmt *store_sql(Store *store, StoreSql which, int *ret_r)
     return store->sql[which];
 }
 
+/* A quota, or a limit of the process, is a disk that is full for us. SQLite knows of one errno
+ * only; what went wrong with a file, the file remembers. */
+static bool store_has_no_room(const Store *store)
+{
+    static const int files[] = {SQLITE_FCNTL_JOURNAL_POINTER, SQLITE_FCNTL_FILE_POINTER};
+
+    for (size_t i = 0; i < TW_ARRAY_SIZE(files); i++) {
+        sqlite3_file *file = NULL;
+        int error = 0;
+
+        (void)sqlite3_file_control(store->db, "main", files[i], &file);
+        if (file != NULL && file->pMethods != NULL &&
+            file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &error) == SQLITE_OK &&
+            (error == ENOSPC || error == EDQUOT || error == EFBIG)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int store_error(Store *store, int code)
 {
     store->is_broken = true;
     switch (code & 0xFF) {
     case SQLITE_FULL:
-        return QUEUE_E_FULL;
+        return QUEUE_E_DISK_FULL;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        return QUEUE_E_DAMAGED;
     case SQLITE_NOMEM:
         return err_raise(-ENOMEM);
     case SQLITE_IOERR:
+        if (code != SQLITE_IOERR_NOMEM && store_has_no_room(store)) {
+            return QUEUE_E_DISK_FULL;
+        }
         return err_raise(code == SQLITE_IOERR_NOMEM ? -ENOMEM : -EIO);
     default:
         return err_raise(-EIO);
@@ -236,9 +268,10 @@ int store_open(Store **ret, const QueueConfig *config, Diag *reterr_diag)
     r = store_schema_open(store, config->path, reterr_diag);
     if (r == 0) {
         (void)sqlite3_wal_hook(store->db, store_on_log, store);
+        store->has_crashed = store->tally.is_open != 0;
         r = store_mark_open(store, true);
         if (r != 0) {
-            r = diag_set(reterr_diag, r == QUEUE_E_FULL ? -ENOSPC : r,
+            r = diag_set(reterr_diag, r == QUEUE_E_DISK_FULL ? -ENOSPC : r,
                          "cannot write the queue at %s: %s", config->path,
                          sqlite3_errmsg(store->db));
         }
@@ -264,8 +297,16 @@ Store *store_close(Store *store)
     for (size_t i = 0; i < STORE_N_SQL; i++) {
         (void)sqlite3_finalize(store->sql[i]);
     }
+    store_hold_end(store);
     (void)sqlite3_close(store->db);
     return mem_free(store);
+}
+
+const char *store_file(const Store *store)
+{
+    const char *file = sqlite3_db_filename(store->db, "main");
+
+    return file != NULL ? file : "";
 }
 
 /* Further than this the wall clock has been set, and not merely been slow. */
@@ -287,7 +328,7 @@ int store_begin(Store *store, StoreNow now)
         r = store_do(store, sql);
     }
     if (r != 0) {
-        return err_fold(r);
+        return r;
     }
     store->is_begun = true;
     store->is_dirty = false;
@@ -392,6 +433,10 @@ bool store_settle(Store *store, bool is_idle)
 
 int store_run(Store *store, QueueOp *op)
 {
+    if (op->has_no_memory) {
+        op->r = err_raise(-ENOMEM);
+        return 0;
+    }
     switch (op->verb) {
     case QUEUE_ENQUEUE:
         return store_enqueue(store, op);

@@ -36,10 +36,14 @@
 #define STORE_REST_PAD_CLAIMED 8
 
 enum {
-    STORE_FLAG_LEASED = 1u << 0, /* its worker is not this process */
-    STORE_FLAG_ASKING = 1u << 1, /* waits for answers; nobody has it */
-    STORE_FLAG_ASKED = 1u << 2,  /* has a row in `ask` */
-    STORE_FLAG_AWAY = 1u << 3,   /* waits for whoever has it, or its time */
+    STORE_FLAG_LEASED = 1u << 0,  /* its worker is not this process */
+    STORE_FLAG_ASKING = 1u << 1,  /* waits for answers; nobody has it */
+    STORE_FLAG_ASKED = 1u << 2,   /* has a row in `ask` */
+    STORE_FLAG_AWAY = 1u << 3,    /* waits for whoever has it, or its time */
+    STORE_FLAG_LATE = 1u << 4,    /* its lease or time ended, and nobody has claimed it since */
+    STORE_FLAG_DAMAGED = 1u << 5, /* what was asked for is damaged: the next sweep ends it */
+    STORE_FLAG_CRASH = 1u << 6,   /* how often in a row it ran when its process died: two bits */
+    STORE_FLAG_CRASHES = 3u << 6,
 };
 
 /* What changes of a job. */
@@ -177,7 +181,7 @@ typedef struct StoreValue {
     };
 } StoreValue;
 
-#define STORE_PUT_COLUMNS 12
+#define STORE_PUT_COLUMNS 13
 typedef struct StorePut {
     StoreValue values[STORE_PUT_COLUMNS];
     uint8_t rest[STORE_REST_MAX + STORE_REST_PAD_NEW];
@@ -190,8 +194,17 @@ typedef struct StorePuts {
     size_t n;
 } StorePuts;
 
+/* The lock that makes the file ours (store_sqlite_hold.c). */
+typedef struct StoreHold {
+    sqlite3_file *file; /* NULL: there is none */
+    const sqlite3_io_methods *real;
+    sqlite3_io_methods ours; /* what file has instead */
+    bool is_held;
+} StoreHold;
+
 struct Store {
     sqlite3 *db;
+    StoreHold hold;
     sqlite3_stmt *sql[STORE_N_SQL]; /* prepared when first used */
     StoreTally tally;
     StoreTally saved; /* as it was when the batch began */
@@ -206,6 +219,7 @@ struct Store {
     bool is_begun;
     bool is_dirty;    /* the batch has changed something */
     bool is_broken;   /* something failed: no orderly end */
+    bool has_crashed; /* the process before this one did not say that it ended */
     int n_log_pages;  /* of the log that are not in the file yet */
     int settle_pages; /* the next attempt to move them */
     size_t max_body_bytes;
@@ -231,6 +245,11 @@ extern const int store_n_migrations;
 /* store_sqlite_schema.c: pragmas, lock, version. As store_open. */
 int store_schema_open(Store *store, const char *path, Diag *reterr_diag);
 
+/* store_sqlite_hold.c: from begin on, the first lock of a writer is kept until end, which comes
+ * before the database is closed. May end twice, or without a begin. */
+void store_hold_begin(Store *store);
+void store_hold_end(Store *store);
+
 /* store_sqlite_log.c: is the log damaged where it was whole once? 0 or a negative errno. */
 int store_log_check(Store *store, size_t n_page, bool *ret_damaged);
 
@@ -244,7 +263,7 @@ int store_do(Store *store, sqlite3_stmt *sql);
 /* Steps to the next row. Without one the statement is ready again. */
 int store_step(Store *store, sqlite3_stmt *sql, bool *ret_has_row);
 
-/* A result code of SQLite's as ours: 0, QUEUE_E_FULL, a negative errno. */
+/* A result code of SQLite's as ours: QUEUE_E_DISK_FULL, QUEUE_E_DAMAGED, a negative errno. */
 int store_error(Store *store, int code);
 
 void store_bind(sqlite3_stmt *sql, int at, Span text);      /* empty: NULL */
@@ -348,11 +367,20 @@ int store_job_read(Store *store, Arena *arena, int64_t id, StoreWant want, Queue
                    bool *ret_fits);
 void store_job_numbers(const StoreRow *row, QueueJob *ret);
 
+/* store_sqlite_sum.c: checksums of rows; of a spec the members of job that are in its row. */
+int64_t store_sum_spec(int64_t id, const QueueJob *job);
+int64_t store_sum_outcome(int64_t id, Span code, Span message, Span result);
+int64_t store_sum_ask(int64_t id, Span asks, Span inputs);
+
+/* Does the column hold that sum, or none? STORE_WANT_TEXTS: of the short columns. */
+bool store_sum_holds(sqlite3_stmt *sql, int at, int64_t sum, StoreWant want);
+
 /* The same from a row whose columns from `at` on are those of STORE_SQL_SPEC. False: the arena is
  * full. */
 bool store_job_specs(sqlite3_stmt *sql, int at, Arena *arena, QueueJob *ret);
 #define STORE_COLUMN_SPEC   8 /* of STORE_SQL_JOB */
 #define STORE_COLUMN_PARAMS 18
+#define STORE_SPEC_SUM      11 /* of STORE_SQL_SPEC */
 
 /* Claims; the jobs are behind `first` that the caller fills in op->jobs. Nothing has changed if
  * op->r says that they do not fit. */

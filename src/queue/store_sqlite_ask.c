@@ -56,7 +56,7 @@ static int ask_find(AskRound *round, const JsonDoc *doc, JsonValue key, bool *re
                     JsonValue *ret)
 {
     Span text;
-    int r = json_string(key, &round->arena, &text);
+    int r = json_string_exact(key, &round->arena, &text);
 
     if (r != 0) {
         return err_fold(r);
@@ -92,11 +92,11 @@ static int ask_select(AskRound *round, JsonWriter *w, const JsonDoc *from, const
         /* The key as it was written, colon and all left to the writer. */
         Span text;
 
-        r = json_string(it.key, &round->arena, &text);
+        r = json_string_exact(it.key, &round->arena, &text);
         if (r != 0) {
             return err_fold(r);
         }
-        json_write_key(w, text);
+        json_write_exact_key(w, text);
         json_write_value(w, other);
         (*n)++;
     }
@@ -148,6 +148,7 @@ static int ask_put(Store *store, int64_t id, Span asks, Span inputs)
     (void)sqlite3_bind_int64(sql, 1, id);
     store_bind(sql, 2, asks);
     store_bind(sql, 3, inputs);
+    (void)sqlite3_bind_int64(sql, 4, store_sum_ask(id, asks, inputs));
     store->is_dirty = true;
     return store_do(store, sql);
 }
@@ -170,6 +171,9 @@ static int ask_get(Store *store, QueueOp *op, int64_t id, Span *ret_asks, Span *
         if (!store_copy(&op->arena, store_column(sql, 0), ret_asks) ||
             !store_copy(&op->arena, store_column(sql, 1), ret_inputs)) {
             op->r = err_raise(-ENOMEM);
+        } else if (!store_sum_holds(sql, 2, store_sum_ask(id, *ret_asks, *ret_inputs),
+                                    STORE_WANT_BODIES)) {
+            op->r = QUEUE_E_DAMAGED;
         }
         (void)sqlite3_reset(sql);
     }
@@ -182,7 +186,8 @@ static int ask_set_waiting(Store *store, StoreRow *row, bool is_open)
     JobState was = row->state;
     int64_t flags_were = row->flags;
 
-    row->flags = (row->flags | STORE_FLAG_ASKED) & ~(int64_t)STORE_FLAG_LEASED;
+    row->flags =
+        (row->flags | STORE_FLAG_ASKED) & ~(int64_t)(STORE_FLAG_LEASED | STORE_FLAG_CRASHES);
     row->lease_us = 0;
     row->end_us = 0;
     row->span_ms = 0;
@@ -246,7 +251,24 @@ static int ask_run(Store *store, QueueOp *op, StoreRow *row, Span asks, Span inp
     return r;
 }
 
-static int ask_put_note(Store *store, int64_t id, Span note)
+/* The sum of the row that will have the note; of one that is damaged none that holds. */
+static int ask_note_sum(Store *store, QueueOp *op, int64_t id, int64_t *ret)
+{
+    QueueJob job = {.state = JOB_ENQUEUED};
+    bool fits = false;
+    int r = store_job_read(store, &op->arena, id, STORE_WANT_BODIES, &job, &fits);
+
+    if (r != 0 || !fits) {
+        op->r = fits ? 0 : err_raise(-ENOMEM);
+        return r;
+    }
+    job.note = queue_op_order(op)->spec.note;
+    *ret = store_sum_spec(id, &job);
+    *ret = job.is_damaged ? ~*ret : *ret;
+    return 0;
+}
+
+static int ask_put_note(Store *store, int64_t id, Span note, int64_t sum)
 {
     int r;
     sqlite3_stmt *sql = store_sql(store, STORE_SQL_SET_NOTE, &r);
@@ -256,6 +278,7 @@ static int ask_put_note(Store *store, int64_t id, Span note)
     }
     (void)sqlite3_bind_int64(sql, 1, id);
     store_bind(sql, 2, note);
+    (void)sqlite3_bind_int64(sql, 3, sum);
     store->is_dirty = true;
     store_spec_changed(store, id);
     return store_do(store, sql);
@@ -263,13 +286,16 @@ static int ask_put_note(Store *store, int64_t id, Span note)
 
 int store_ask(Store *store, QueueOp *op)
 {
+    const QueueSpec *spec = &queue_op_order(op)->spec;
     StoreRow row;
     Span asks;
     Span inputs;
     bool has = false;
+    int64_t sum = 0;
     int r;
 
-    if (op->asks.n > store->max_body_bytes || op->spec.note.n > store->max_body_bytes) {
+    if (queue_op_order(op)->asks.n > store->max_body_bytes ||
+        spec->note.n > store->max_body_bytes) {
         op->r = QUEUE_E_TOO_LARGE;
         return 0;
     }
@@ -277,14 +303,17 @@ int store_ask(Store *store, QueueOp *op)
     if (r == 0 && has) {
         r = ask_get(store, op, row.id, &asks, &inputs);
     }
+    if (r == 0 && has && op->r == 0 && spec->note.n > 0) {
+        r = ask_note_sum(store, op, row.id, &sum);
+    }
     if (r != 0 || !has || op->r != 0) {
         return r;
     }
     /* An attempt that asks has not failed. */
     row.n_attempts -= row.n_attempts > 0 ? 1 : 0;
-    r = ask_run(store, op, &row, op->asks, inputs, SPAN_NULL);
-    if (r == 0 && op->r == 0 && op->spec.note.n > 0) {
-        r = ask_put_note(store, row.id, op->spec.note);
+    r = ask_run(store, op, &row, queue_op_order(op)->asks, inputs, SPAN_NULL);
+    if (r == 0 && op->r == 0 && spec->note.n > 0) {
+        r = ask_put_note(store, row.id, spec->note, sum);
     }
     return r;
 }
@@ -297,7 +326,7 @@ int store_answer(Store *store, QueueOp *op)
     bool found = false;
     int r;
 
-    if (op->inputs.n > store->max_body_bytes) {
+    if (queue_op_order(op)->inputs.n > store->max_body_bytes) {
         op->r = QUEUE_E_TOO_LARGE;
         return 0;
     }
@@ -318,5 +347,5 @@ int store_answer(Store *store, QueueOp *op)
     if (r != 0 || op->r != 0) {
         return r;
     }
-    return ask_run(store, op, &row, asks, inputs, op->inputs);
+    return ask_run(store, op, &row, asks, inputs, queue_op_order(op)->inputs);
 }

@@ -47,6 +47,8 @@ static int claim_read_spec(Store *store, QueueOp *op, int64_t id, QueueJob *job,
         return r != 0 ? r : store_error(store, SQLITE_CORRUPT);
     }
     *ret_fits = store_job_specs(sql, 0, &op->arena, job);
+    job->is_damaged = *ret_fits && !store_sum_holds(sql, STORE_SPEC_SUM, store_sum_spec(id, job),
+                                                    STORE_WANT_BODIES);
     (void)sqlite3_reset(sql);
     return 0;
 }
@@ -69,6 +71,10 @@ static int claim_read(Store *store, QueueOp *op, const StoreRow *row, QueueJob *
     r = store_step(store, sql, &has_row);
     if (r == 0 && has_row) {
         *ret_fits = *ret_fits && store_copy(&op->arena, store_column(sql, 1), &job->inputs);
+        job->is_damaged =
+            job->is_damaged ||
+            !store_sum_holds(sql, 2, store_sum_ask(row->id, store_column(sql, 0), job->inputs),
+                             STORE_WANT_BODIES);
         (void)sqlite3_reset(sql);
     }
     return r;
@@ -76,28 +82,34 @@ static int claim_read(Store *store, QueueOp *op, const StoreRow *row, QueueJob *
 
 static int claim_take(Store *store, const QueueOp *op, StoreRow *row, QueueJob *job)
 {
+    const QueueClaim *claim = &queue_op_order(op)->claim;
     int64_t flags_were = row->flags;
     int r;
 
-    row->state = op->claim.lease_ms > 0 ? JOB_DISPATCHING : JOB_RUNNING;
-    row->flags |= op->claim.lease_ms > 0 ? STORE_FLAG_LEASED : 0;
+    row->state = claim->lease_ms > 0 ? JOB_DISPATCHING : JOB_RUNNING;
+    row->flags &= ~(int64_t)STORE_FLAG_LATE;
+    row->flags |= claim->lease_ms > 0 ? STORE_FLAG_LEASED : 0;
     row->fence++;
     row->n_attempts++;
     row->started_us = store->now.stamp_us;
     row->beat_us = store->now.stamp_us;
     row->end_us = job->timeout_ms > 0 ? store->now.line_us + job->timeout_ms * US_PER_MS : 0;
-    store_row_times(store, row, op->claim.lease_ms);
-    r = store_row_claim(store, row, flags_were, op->claim.worker);
+    store_row_times(store, row, claim->lease_ms);
+    r = store_row_claim(store, row, flags_were, claim->worker);
     store_job_numbers(row, job);
     return r;
 }
 
 /* It stays where it is for a while. What was read ahead of the others holds. */
-static int claim_put_by(Store *store, StoreRow *row, int64_t away_ms)
+static int claim_put_by(Store *store, StoreRow *row, int64_t away_ms, ClaimRound *round)
 {
     StoreReady ready = store->ready;
     int r;
 
+    /* As many as one claim takes: others wait for this commit. */
+    round->n_away++;
+    round->is_full = round->n_away == LIMIT_QUEUE_CLAIM;
+    round->max = round->is_full ? round->n : round->max;
     row->n_attempts++; /* as if it had been begun, which the other takes back */
     r = store_row_put_by(store, row, away_ms);
     store->ready = ready;
@@ -108,7 +120,8 @@ static int claim_put_by(Store *store, StoreRow *row, int64_t away_ms)
 static int claim_ask(Store *store, const QueueOp *op, StoreRow *row, const QueueJob *job,
                      ClaimRound *round, bool *ret_can)
 {
-    int64_t away_ms = op->claim.look == NULL ? 0 : op->claim.look(op->claim.context, job);
+    const QueueClaim *claim = &queue_op_order(op)->claim;
+    int64_t away_ms = claim->look == NULL ? 0 : claim->look(claim->context, job);
 
     *ret_can = away_ms == 0;
     if (away_ms <= 0) {
@@ -116,11 +129,7 @@ static int claim_ask(Store *store, const QueueOp *op, StoreRow *row, const Queue
         round->max = away_ms < 0 ? round->n : round->max;
         return 0;
     }
-    /* As many as one claim takes: others wait for this commit. */
-    round->n_away++;
-    round->is_full = round->n_away == LIMIT_QUEUE_CLAIM;
-    round->max = round->is_full ? round->n : round->max;
-    return claim_put_by(store, row, away_ms);
+    return claim_put_by(store, row, away_ms, round);
 }
 
 /* The job is ready; if it fits it is taken. */
@@ -141,6 +150,11 @@ static int claim_one(Store *store, QueueOp *op, int64_t id, ClaimRound *round)
     if (r != 0 || !is_there) {
         round->is_full = true;
         return r;
+    }
+    if (job->is_damaged) {
+        /* Until the sweep, which ends it and tells whoever waits for it. */
+        row.flags |= STORE_FLAG_DAMAGED;
+        return claim_put_by(store, &row, 1, round);
     }
     r = claim_ask(store, op, &row, job, round, &can);
     if (r != 0 || !can) {
@@ -188,12 +202,13 @@ static int claim_look(Store *store, Span pool)
 
 static int claim_next(Store *store, QueueOp *op, ClaimRound *round)
 {
+    const QueueClaim *claim = &queue_op_order(op)->claim;
     StoreReady *ready = &store->ready;
     int r = 0;
 
-    if (!span_equals(op->claim.pool, span_make(ready->pool, ready->n_pool)) ||
+    if (!span_equals(claim->pool, span_make(ready->pool, ready->n_pool)) ||
         ready->next == ready->n) {
-        r = claim_look(store, op->claim.pool);
+        r = claim_look(store, claim->pool);
     }
     if (r == 0 && ready->next == ready->n) {
         round->is_full = true; /* there is none */
@@ -206,7 +221,7 @@ static int claim_next(Store *store, QueueOp *op, ClaimRound *round)
         r = claim_one(store, op, ready->at[ready->next].id, round);
         ready->next += round->n + round->n_away > n ? 1 : 0;
     }
-    if (op->claim.pool.n > STORE_READY_POOL) {
+    if (claim->pool.n > STORE_READY_POOL) {
         store_ready_clear(store);
     }
     return r;
@@ -303,19 +318,24 @@ static int claim_find_method(Store *store, Span pool, Span method, ClaimPlaces *
     return r;
 }
 
+/* Some of those that were found may have been put by: others may be behind them. */
 static int claim_methods(Store *store, QueueOp *op, ClaimRound *round)
 {
-    ClaimPlaces places = {.max = round->max};
+    const QueueClaim *claim = &queue_op_order(op)->claim;
+    ClaimPlaces places;
     int r = 0;
 
-    for (size_t i = 0; r == 0 && i < op->claim.n_methods; i++) {
-        r = claim_find_method(store, op->claim.pool, op->claim.methods[i], &places);
-    }
-    for (size_t i = 0; r == 0 && i < places.n && !round->is_full; i++) {
-        r = claim_one(store, op, places.at[i].id, round);
-    }
-    if (places.n == 0) {
-        round->max = 0;
+    do {
+        places = (ClaimPlaces){.max = round->max - round->n};
+        for (size_t i = 0; r == 0 && i < claim->n_methods; i++) {
+            r = claim_find_method(store, claim->pool, claim->methods[i], &places);
+        }
+        for (size_t i = 0; r == 0 && i < places.n && !round->is_full; i++) {
+            r = claim_one(store, op, places.at[i].id, round);
+        }
+    } while (r == 0 && !round->is_full && places.n > 0 && places.n == places.max);
+    if (!round->is_full) {
+        round->max = round->n; /* there is no other */
     }
     store_ready_clear(store);
     return r;
@@ -325,20 +345,20 @@ static int claim_methods(Store *store, QueueOp *op, ClaimRound *round)
 
 int store_claim_into(Store *store, QueueOp *op, size_t first)
 {
-    ClaimRound round = {.max =
-                            op->claim.max < LIMIT_QUEUE_CLAIM ? op->claim.max : LIMIT_QUEUE_CLAIM};
+    const QueueClaim *claim = &queue_op_order(op)->claim;
+    ClaimRound round = {.max = claim->max < LIMIT_QUEUE_CLAIM ? claim->max : LIMIT_QUEUE_CLAIM};
     QueueJob *jobs;
     int r = 0;
 
-    if (op->claim.worker.n > LIMIT_QUEUE_NAME_BYTES) {
+    if (claim->worker.n > LIMIT_QUEUE_NAME_BYTES) {
         op->r = QUEUE_E_TOO_LARGE;
         return 0;
     }
-    if (op->claim.methods != NULL && op->claim.pool.n == 0) {
+    if (claim->methods != NULL && claim->pool.n == 0) {
         op->r = err_raise(-EINVAL);
         return 0;
     }
-    if (op->claim.methods != NULL && !store->has_methods) {
+    if (claim->methods != NULL && !store->has_methods) {
         r = claim_name_methods(store, op);
         if (r != 0) {
             return r;
@@ -348,17 +368,17 @@ int store_claim_into(Store *store, QueueOp *op, size_t first)
         round.max = (size_t)store->tally.n[JOB_ENQUEUED];
     }
     jobs = arena_alloc_array(&op->arena, first + round.max, sizeof(*jobs));
-    if (jobs == NULL || !store_copy(&op->arena, op->claim.worker, &round.worker) ||
-        !store_copy(&op->arena, op->claim.pool, &round.pool)) {
+    if (jobs == NULL || !store_copy(&op->arena, claim->worker, &round.worker) ||
+        !store_copy(&op->arena, claim->pool, &round.pool)) {
         op->r = err_raise(-ENOMEM);
         return 0;
     }
     round.jobs = jobs + first;
     round.is_full = round.max == 0;
-    if (op->claim.methods != NULL && round.max > 0) {
+    if (claim->methods != NULL && round.max > 0) {
         r = claim_methods(store, op, &round);
     }
-    while (op->claim.methods == NULL && r == 0 && !round.is_full) {
+    while (claim->methods == NULL && r == 0 && !round.is_full) {
         r = claim_next(store, op, &round);
     }
     /* The first does not fit: nothing was changed. */

@@ -70,7 +70,7 @@ bool store_id_parse(Span text, int64_t *ret_id, uint8_t ret_secret[STORE_SECRET_
     return true;
 }
 
-/* Does the job belong to op->owner? */
+/* Does the job belong to the operation's owner? */
 static int id_is_owned(Store *store, const QueueOp *op, int64_t id, bool *ret)
 {
     int r;
@@ -78,7 +78,7 @@ static int id_is_owned(Store *store, const QueueOp *op, int64_t id, bool *ret)
     bool has_row = false;
 
     *ret = true;
-    if (op->owner.n == 0) {
+    if (queue_op_order(op)->owner.n == 0) {
         return 0;
     }
     sql = store_sql(store, STORE_SQL_ABOUT, &r);
@@ -87,7 +87,7 @@ static int id_is_owned(Store *store, const QueueOp *op, int64_t id, bool *ret)
     }
     (void)sqlite3_bind_int64(sql, 1, id);
     r = store_step(store, sql, &has_row);
-    *ret = has_row && span_equals(store_column(sql, 3), op->owner);
+    *ret = has_row && span_equals(store_column(sql, 3), queue_op_order(op)->owner);
     (void)sqlite3_reset(sql);
     return r;
 }
@@ -100,7 +100,7 @@ int store_find(Store *store, QueueOp *op, StoreRow *ret, bool *ret_found)
     int r;
 
     *ret_found = false;
-    if (!store_id_parse(op->id, &id, secret)) {
+    if (!store_id_parse(queue_op_order(op)->id, &id, secret)) {
         op->r = QUEUE_E_BAD_ID;
         return 0;
     }

@@ -35,7 +35,7 @@ static int put_connect(sqlite3 *db, void *context, int argc, const char *const *
         return SQLITE_NOMEM;
     }
     code = sqlite3_declare_vtab(
-        db, "CREATE TABLE put(c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12)");
+        db, "CREATE TABLE put(c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13)");
     if (code != SQLITE_OK) {
         (void)mem_free(table);
         return code;

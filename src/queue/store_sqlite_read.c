@@ -59,6 +59,34 @@ static bool read_is_dropped(sqlite3_stmt *sql, int at, JobState state, StoreWant
            (type == SQLITE_NULL ? state == JOB_SUCCEEDED : sqlite3_column_bytes(sql, at) == 0);
 }
 
+/* Does all that was read of it hold? */
+static bool read_is_whole(sqlite3_stmt *sql, int64_t id, StoreWant want, const QueueJob *job)
+{
+    const int at = STORE_COLUMN_PARAMS + 8;
+    /* What was dropped, and what was never there, has nothing to be damaged. */
+    StoreWant outcome = job->result.n > 0 ? want : STORE_WANT_TEXTS;
+
+    return store_sum_holds(sql, at, store_sum_spec(id, job), want) &&
+           store_sum_holds(sql, at + 1, store_sum_outcome(id, job->code, job->message, job->result),
+                           outcome) &&
+           store_sum_holds(sql, at + 2, store_sum_ask(id, job->asks, job->inputs),
+                           STORE_WANT_BODIES);
+}
+
+/* What is left of a job whose row is not what was written: that it is there, and how it stands. */
+static void read_damaged(QueueJob *job)
+{
+    job->is_damaged = true;
+    job->is_dropped = false;
+    job->params = SPAN_NULL;
+    job->result = SPAN_NULL;
+    job->note = SPAN_NULL;
+    job->asks = SPAN_NULL;
+    job->inputs = SPAN_NULL;
+    job->code = SPAN(QUEUE_CODE_DAMAGED);
+    job->message = SPAN(QUEUE_TEXT_DAMAGED);
+}
+
 int store_job_read(Store *store, Arena *arena, int64_t id, StoreWant want, QueueJob *ret,
                    bool *ret_fits)
 {
@@ -92,6 +120,9 @@ int store_job_read(Store *store, Arena *arena, int64_t id, StoreWant want, Queue
                 store_copy(arena, store_column(sql, at + 6), &ret->asks) &&
                 store_copy(arena, store_column(sql, at + 7), &ret->inputs);
     ret->is_dropped = read_is_dropped(sql, at + 5, row.state, want);
+    if (*ret_fits && !read_is_whole(sql, id, want, ret)) {
+        read_damaged(ret);
+    }
     if (want != STORE_WANT_BODIES) {
         ret->params = SPAN_NULL;
     }
@@ -165,7 +196,8 @@ static size_t read_list_max(const Store *store, const QueueList *list)
 static int read_list_next(Store *store, QueueOp *op, sqlite3_stmt *sql, QueueJob *job,
                           bool *ret_has_row)
 {
-    StoreWant want = op->list.with_bodies ? STORE_WANT_BODIES : STORE_WANT_TEXTS;
+    const QueueList *list = &queue_op_order(op)->list;
+    StoreWant want = list->with_bodies ? STORE_WANT_BODIES : STORE_WANT_TEXTS;
     bool fits = true;
     int r = 0;
 
@@ -181,7 +213,7 @@ static int read_list_next(Store *store, QueueOp *op, sqlite3_stmt *sql, QueueJob
             *ret_has_row = false;
             return r;
         }
-        if (op->list.source.n == 0 || span_equals(op->list.source, job->source)) {
+        if (list->source.n == 0 || span_equals(list->source, job->source)) {
             return 0;
         }
     }
@@ -189,7 +221,7 @@ static int read_list_next(Store *store, QueueOp *op, sqlite3_stmt *sql, QueueJob
 
 int store_list(Store *store, QueueOp *op)
 {
-    const QueueList *list = &op->list;
+    const QueueList *list = &queue_op_order(op)->list;
     uint8_t secret[STORE_SECRET_BYTES];
     size_t max = read_list_max(store, list);
     int64_t before = INT64_MAX;

@@ -340,11 +340,12 @@ static int row_put_outcome(Store *store, int64_t id, const QueueFinish *finish)
     store_put_text(put, 2, code);
     store_put_text(put, 3, finish->message);
     store_put_text(put, 4, finish->result);
+    store_put_number(put, 5, store_sum_outcome(id, code, finish->message, finish->result));
     store->tally.result_bytes += (int64_t)finish->result.n;
     return 0;
 }
 
-int store_row_end(Store *store, StoreRow *row, const QueueFinish *finish)
+static int row_end(Store *store, StoreRow *row, const QueueFinish *finish, int64_t flags)
 {
     JobState was = row->state;
     int64_t flags_were = row->flags;
@@ -360,7 +361,7 @@ int store_row_end(Store *store, StoreRow *row, const QueueFinish *finish)
         return r;
     }
     row->state = finish->state;
-    row->flags = 0;
+    row->flags = flags;
     row->due_us = 0;
     row->lease_us = 0;
     row->end_us = 0;
@@ -370,8 +371,15 @@ int store_row_end(Store *store, StoreRow *row, const QueueFinish *finish)
     if (row->keep_us < store->next_old_us) {
         store->next_old_us = row->keep_us;
     }
-    return was == JOB_ENQUEUED ? store_row_set(store, row, was, flags_were)
-                               : row_set_end(store, row, was, flags_were);
+    /* The short way is for the usual end, of one that is somebody's; it writes no flags. */
+    return was == JOB_ENQUEUED || job_is_over(was) || flags != 0
+               ? store_row_set(store, row, was, flags_were)
+               : row_set_end(store, row, was, flags_were);
+}
+
+int store_row_end(Store *store, StoreRow *row, const QueueFinish *finish)
+{
+    return row_end(store, row, finish, 0);
 }
 
 static int row_requeue(Store *store, StoreRow *row, int64_t delay_ms, int64_t flags)
@@ -381,6 +389,8 @@ static int row_requeue(Store *store, StoreRow *row, int64_t delay_ms, int64_t fl
 
     row->state = JOB_ENQUEUED;
     row->flags &= ~(int64_t)(STORE_FLAG_LEASED | STORE_FLAG_ASKING | STORE_FLAG_AWAY);
+    /* An attempt that ended while its process lives breaks the row of crashes. */
+    row->flags &= was == JOB_ENQUEUED ? ~(int64_t)0 : ~(int64_t)STORE_FLAG_CRASHES;
     row->flags |= flags;
     row->due_us = delay_ms > 0 ? store->now.line_us + row_ms_to_us(delay_ms) : 0;
     row->span_ms = delay_ms > 0 ? delay_ms : 0;
@@ -399,7 +409,7 @@ int store_row_requeue(Store *store, StoreRow *row, int64_t delay_ms)
 int store_row_put_by(Store *store, StoreRow *row, int64_t away_ms)
 {
     row->n_attempts--;
-    return row_requeue(store, row, away_ms, STORE_FLAG_AWAY);
+    return row_requeue(store, row, away_ms, STORE_FLAG_AWAY | (row->flags & STORE_FLAG_CRASHES));
 }
 
 int store_about(Store *store, int64_t id, StoreAbout *ret)
@@ -423,8 +433,25 @@ int store_about(Store *store, int64_t id, StoreAbout *ret)
     return r;
 }
 
+/* Counts a death of the process that ran it; true: one too many. */
+static bool row_has_crashed(const Store *store, StoreRow *row)
+{
+    int64_t n = (row->flags & STORE_FLAG_CRASHES) / STORE_FLAG_CRASH;
+
+    if (store->has_crashed && n < LIMIT_QUEUE_CRASHES) {
+        row->flags += STORE_FLAG_CRASH;
+        n++;
+    }
+    return n >= LIMIT_QUEUE_CRASHES;
+}
+
 int store_row_lose(Store *store, StoreRow *row, JobLoss loss, const QueueFinish *finish)
 {
+    static const QueueFinish quarantined = {
+        .state = JOB_DEAD,
+        .code = SPAN_INIT(QUEUE_CODE_QUARANTINED),
+        .message = SPAN_INIT(QUEUE_TEXT_QUARANTINED),
+    };
     static const struct {
         Span code;
         Span message;
@@ -436,6 +463,11 @@ int store_row_lose(Store *store, StoreRow *row, JobLoss loss, const QueueFinish 
         [JOB_LOSS_TIMEOUT] = {SPAN_INIT("TIMEOUT"), SPAN_INIT("its time passed; it may have run")},
         [JOB_LOSS_AGAIN] = {SPAN_INIT("NOT_STARTED"), SPAN_INIT("it could not be started")},
     };
+    /* Whoever has it under a lease may still answer; what this process runs is stopped. */
+    bool may_be_late = loss == JOB_LOSS_LEASE ||
+                       (loss == JOB_LOSS_TIMEOUT && (row->flags & STORE_FLAG_LEASED) != 0);
+    int64_t flags = may_be_late ? STORE_FLAG_LATE : 0;
+    bool is_poison = loss == JOB_LOSS_CRASH && row_has_crashed(store, row);
     StoreAbout about;
     int64_t delay_ms;
     QueueFinish end = {.code = words[loss].code, .message = words[loss].message};
@@ -446,13 +478,17 @@ int store_row_lose(Store *store, StoreRow *row, JobLoss loss, const QueueFinish 
     }
     end.state = job_after_loss(loss, about.is_idempotent, (unsigned)row->n_attempts,
                                about.max_attempts, &delay_ms);
+    if (is_poison && about.is_idempotent) {
+        return row_end(store, row, &quarantined, 0);
+    }
     if (end.state == JOB_ENQUEUED) {
-        return store_row_requeue(store, row, delay_ms);
+        flags |= loss == JOB_LOSS_CRASH ? row->flags & STORE_FLAG_CRASHES : 0;
+        return row_requeue(store, row, delay_ms, flags);
     }
     if (finish != NULL) {
         end.code = finish->code.n > 0 ? finish->code : end.code;
         end.message = finish->message.n > 0 ? finish->message : end.message;
         end.result = finish->result;
     }
-    return store_row_end(store, row, &end);
+    return row_end(store, row, &end, flags);
 }

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/logsink.h"
-#include "io/append_file.h"
+#include "io/database_file.h"
 #include "io/error_text.h"
 #include "io/place.h"
 
@@ -45,6 +45,9 @@ const char *const store_migrations[] = {
     "CREATE INDEX spec_owner ON spec(owner, id) WHERE owner <> '';",
     /* 3: job.method of what waits may be NULL, which claims by method before it would not find. */
     "",
+    /* 4: checksums; rows of before have none. */
+    "ALTER TABLE spec ADD COLUMN sum INTEGER; ALTER TABLE outcome ADD COLUMN sum INTEGER;"
+    "ALTER TABLE ask ADD COLUMN sum INTEGER;",
 };
 const int store_n_migrations = TW_ARRAY_SIZE(store_migrations);
 
@@ -61,8 +64,9 @@ static int schema_fail(Store *store, int code, const char *path, Diag *reterr_di
         return diag_set(reterr_diag, QUEUE_E_DAMAGED,
                         "%s is no queue: it is not a database; move it aside", path);
     case SQLITE_CORRUPT:
-        return diag_set(reterr_diag, QUEUE_E_DAMAGED, "the queue at %s is damaged (%s)", path,
-                        sqlite3_errmsg(store->db));
+        return diag_set(reterr_diag, QUEUE_E_DAMAGED,
+                        "the queue at %s is damaged (%s): " QUEUE_REMEDY, path,
+                        sqlite3_errmsg(store->db), path);
     case SQLITE_READONLY:
     case SQLITE_PERM:
         return diag_set(reterr_diag, QUEUE_E_READ_ONLY, "the queue at %s cannot be written", path);
@@ -105,13 +109,13 @@ static int schema_exec(Store *store, const char *sql)
     return sqlite3_exec(store->db, sql, NULL, NULL, NULL);
 }
 
-/* The lock is the database's own, held for as long as the connection lives and let go by the system
- * when the process dies. It also keeps the index of the log in our memory. synchronous FULL: a
- * commit returns when the disk has it. The log is moved into the file by store_settle, when nobody
- * waits for it, and keeps its room: writing over is twice as fast as appending. */
+/* The lock is the database's own, taken here for as long as the connection lives
+ * (store_hold_begin), and let go by the system when the process dies. synchronous FULL: a commit
+ * returns when the disk has it. The log is moved into the file by store_settle, when nobody waits
+ * for it, and keeps its room: writing over is twice as fast as appending. */
 static int schema_settings(Store *store)
 {
-    int code = schema_exec(store, "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL");
+    int code = schema_exec(store, "PRAGMA journal_mode = WAL");
 
     if (code == SQLITE_OK) {
         code =
@@ -145,26 +149,14 @@ static int schema_migrate(Store *store, int64_t version)
     return code;
 }
 
-/* Whose file it is, and of which version. */
+/* Of which version it is; older ones are brought to ours. */
 static int schema_version(Store *store, const char *path, Diag *reterr_diag)
 {
-    int64_t application = 0;
     int64_t version = 0;
-    int64_t n_tables = 0;
-    int code = schema_number(store, "PRAGMA application_id", &application);
+    int code = schema_number(store, "PRAGMA user_version", &version);
 
-    if (code == SQLITE_OK) {
-        code = schema_number(store, "PRAGMA user_version", &version);
-    }
-    if (code == SQLITE_OK) {
-        code = schema_number(store, "SELECT count(*) FROM sqlite_schema", &n_tables);
-    }
     if (code != SQLITE_OK) {
         return schema_fail(store, code, path, reterr_diag);
-    }
-    if (application != STORE_APPLICATION_ID && (application != 0 || version != 0 || n_tables > 0)) {
-        return diag_set(reterr_diag, QUEUE_E_DAMAGED,
-                        "%s is no queue: it is another program's database; move it aside", path);
     }
     if (version > store_n_migrations) {
         return diag_set(
@@ -206,6 +198,17 @@ static int schema_tally(Store *store)
     return code;
 }
 
+/* SQLite says first in which database it is, of one. */
+static Span schema_last_line(Span text)
+{
+    for (size_t i = text.n; i > 0; i--) {
+        if (text.p[i - 1] == '\n') {
+            return span_make(text.p + i, text.n - i);
+        }
+    }
+    return text;
+}
+
 /* Looks through a small file whose last process did not say that it ended. */
 static int schema_check(Store *store, const char *path, Diag *reterr_diag)
 {
@@ -226,10 +229,11 @@ static int schema_check(Store *store, const char *path, Diag *reterr_diag)
     if (code != SQLITE_ROW) {
         r = schema_fail(store, code == SQLITE_DONE ? SQLITE_CORRUPT : code, path, reterr_diag);
     } else if (!span_equals(store_column(sql, 0), SPAN("ok"))) {
-        Span what = store_column(sql, 0);
+        Span what = schema_last_line(store_column(sql, 0));
 
-        r = diag_set(reterr_diag, QUEUE_E_DAMAGED, "the queue at %s is damaged: %.*s", path,
-                     (int)(what.n < 120 ? what.n : 120), what.p);
+        r = diag_set(reterr_diag, QUEUE_E_DAMAGED,
+                     "the queue at %s is damaged (%.*s): " QUEUE_REMEDY, path,
+                     (int)(what.n < 60 ? what.n : 60), what.p, path);
     }
     (void)sqlite3_finalize(sql);
     return r;
@@ -261,25 +265,77 @@ static int schema_log(Store *store, const char *path, Diag *reterr_diag)
     return 0;
 }
 
-int store_schema_open(Store *store, const char *path, Diag *reterr_diag)
+/* Whose file it is, from its first page and before SQLite reads any: what is not ours stays as it
+ * is, to the byte. */
+static int schema_look(Store *store, const char *path, Diag *reterr_diag)
 {
-    bool is_memory = strcmp(path, ":memory:") == 0;
-    int code;
+    uint8_t head[DATABASE_FILE_HEAD_BYTES];
+    DatabaseFileKind kind = DATABASE_FILE_OTHER;
+    sqlite3_file *file = NULL;
+    sqlite3_int64 n = 0;
+    int code = sqlite3_file_control(store->db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
     int r;
 
-    /* For this user's eyes from its first moment; the log beside it takes over its permissions. A
-     * file that is there is not touched: closing any descriptor of it would let our own lock go. */
-    if (!is_memory && !io_place_exists(path)) {
-        AppendFile file = APPEND_FILE_NULL;
-
-        r = append_file_open(&file, path);
-        append_file_close(&file);
-        if (r != 0) {
-            return io_place_fail(reterr_diag, QUEUE_E_READ_ONLY, -r, "make the queue", path);
-        }
+    if (code == SQLITE_OK) {
+        code = file->pMethods->xFileSize(file, &n);
     }
-    code = sqlite3_open_v2(path, &store->db,
-                           SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+    n = n < DATABASE_FILE_HEAD_BYTES ? n : DATABASE_FILE_HEAD_BYTES;
+    if (code == SQLITE_OK && n > 0) {
+        code = file->pMethods->xRead(file, head, (int)n, 0);
+    }
+    if (code != SQLITE_OK) {
+        return schema_fail(store, code, path, reterr_diag);
+    }
+    r = database_file_judge(path, head, (size_t)n, STORE_APPLICATION_ID, &kind);
+    if (r != 0) {
+        return diag_set(reterr_diag, r, "cannot read the log of the queue at %s: %s", path,
+                        io_error_text(-r));
+    }
+    switch (kind) {
+    case DATABASE_FILE_OTHER:
+        return schema_fail(store, SQLITE_NOTADB, path, reterr_diag);
+    case DATABASE_FILE_FOREIGN:
+        return diag_set(reterr_diag, QUEUE_E_DAMAGED,
+                        "%s is no queue: it is another program's database; move it aside", path);
+    case DATABASE_FILE_EMPTY:
+        return diag_set(reterr_diag, QUEUE_E_DAMAGED,
+                        "the queue at %s is empty, which no queue ever is: its jobs are lost%s. "
+                        "Put a copy back, or remove the file to begin a new queue",
+                        path, database_file_has_log(path) ? " but those in its log (-wal)" : "");
+    case DATABASE_FILE_OURS:
+    case DATABASE_FILE_BLANK:
+    default:
+        return 0;
+    }
+}
+
+/* For this user's eyes from its first moment; the log beside it takes over its permissions. A file
+ * that is there is not touched: closing any descriptor of it would let our own lock go. */
+static int schema_make(const char *path, Diag *reterr_diag)
+{
+    int r;
+
+    if (io_place_exists(path)) {
+        return 0;
+    }
+    if (database_file_has_log(path)) {
+        return diag_set(reterr_diag, QUEUE_E_DAMAGED,
+                        "there is no queue at %s, but its log is (%s-wal): put the file back "
+                        "beside it, or move the log aside to begin a new queue",
+                        path, path);
+    }
+    r = database_file_make(path, STORE_APPLICATION_ID);
+    return r == 0 || r == -EEXIST
+               ? 0
+               : io_place_fail(reterr_diag, QUEUE_E_READ_ONLY, -r, "make the queue", path);
+}
+
+/* Opens the file, and reads or writes nothing of it. */
+static int schema_open_file(Store *store, const char *path, bool is_memory)
+{
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (is_memory ? SQLITE_OPEN_CREATE : 0);
+    int code = sqlite3_open_v2(path, &store->db, flags, NULL);
+
     if (code == SQLITE_OK) {
         (void)sqlite3_busy_timeout(store->db, SCHEMA_BUSY_MS);
         (void)sqlite3_extended_result_codes(store->db, 1);
@@ -287,9 +343,28 @@ int store_schema_open(Store *store, const char *path, Diag *reterr_diag)
             code = SQLITE_READONLY;
         }
     }
-    if (code == SQLITE_OK) {
-        code = store_puts_open(store);
+    return code;
+}
+
+int store_schema_open(Store *store, const char *path, Diag *reterr_diag)
+{
+    bool is_memory = strcmp(path, ":memory:") == 0;
+    int r = is_memory ? 0 : schema_make(path, reterr_diag);
+    int code;
+
+    if (r != 0) {
+        return r;
     }
+    code = schema_open_file(store, path, is_memory);
+    if (code != SQLITE_OK) {
+        return schema_fail(store, code, path, reterr_diag);
+    }
+    r = is_memory ? 0 : schema_look(store, path, reterr_diag);
+    if (r != 0) {
+        return r;
+    }
+    store_hold_begin(store);
+    code = store_puts_open(store);
     if (code == SQLITE_OK) {
         code = schema_settings(store);
     }

@@ -59,6 +59,13 @@ static int sweep_number(Store *store, StoreSql which, int64_t *ret)
 
 static int sweep_job(Store *store, StoreRow *row)
 {
+    static const QueueFinish damaged = {.state = JOB_FAILED,
+                                        .code = SPAN_INIT(QUEUE_CODE_DAMAGED),
+                                        .message = SPAN_INIT(QUEUE_TEXT_DAMAGED)};
+
+    if ((row->flags & STORE_FLAG_DAMAGED) != 0) {
+        return store_row_end(store, row, &damaged);
+    }
     if (row->state == JOB_ENQUEUED) {
         return store_row_requeue(store, row, 0); /* its delay is over */
     }

@@ -48,6 +48,7 @@ static Span verbs_params(Span params)
 /* Is the key known? Then op is answered: by that job, or by QUEUE_E_KEY. */
 static int verbs_find_key(Store *store, QueueOp *op, bool *ret_found)
 {
+    const QueueSpec *spec = &queue_op_order(op)->spec;
     int r;
     sqlite3_stmt *sql = store_sql(store, STORE_SQL_FIND_KEY, &r);
     int64_t id;
@@ -56,15 +57,15 @@ static int verbs_find_key(Store *store, QueueOp *op, bool *ret_found)
     if (sql == NULL) {
         return r;
     }
-    store_bind_text(sql, 1, op->spec.owner);
-    store_bind_text(sql, 2, op->spec.idempotency_key);
+    store_bind_text(sql, 1, spec->owner);
+    store_bind_text(sql, 2, spec->idempotency_key);
     r = store_step(store, sql, ret_found);
     if (r != 0 || !*ret_found) {
         return r;
     }
     id = sqlite3_column_int64(sql, 0);
-    is_same = span_equals(store_column(sql, 1), op->spec.method) &&
-              queue_params_same(verbs_params(store_column(sql, 2)), verbs_params(op->spec.params));
+    is_same = span_equals(store_column(sql, 1), spec->method) &&
+              queue_params_same(verbs_params(store_column(sql, 2)), verbs_params(spec->params));
     (void)sqlite3_reset(sql);
     if (!is_same) {
         op->r = QUEUE_E_KEY;
@@ -84,6 +85,19 @@ int64_t store_time_ms(int64_t ms)
 
 static int verbs_add_spec(Store *store, const QueueSpec *spec, int64_t id)
 {
+    const QueueJob job = {
+        .method = spec->method,
+        .params = spec->params,
+        .owner = spec->owner,
+        .source = spec->source,
+        .rpc_id = spec->rpc_id,
+        .idempotency_key = spec->idempotency_key,
+        .note = spec->note,
+        .timeout_ms = store_time_ms(spec->timeout_ms),
+        .max_attempts = spec->max_attempts > 0 ? spec->max_attempts : LIMIT_QUEUE_ATTEMPTS,
+        .is_idempotent = spec->is_idempotent,
+        .enqueued_us = store->now.stamp_us,
+    };
     int r;
     StorePut *put = store_put(store, STORE_PUT_SPEC, id, &r);
 
@@ -97,10 +111,11 @@ static int verbs_add_spec(Store *store, const QueueSpec *spec, int64_t id)
     store_put_text(put, 6, spec->rpc_id);
     store_put_text(put, 7, spec->idempotency_key);
     store_put_text(put, 8, spec->note);
-    store_put_number(put, 9, store_time_ms(spec->timeout_ms));
-    store_put_number(put, 10, spec->max_attempts > 0 ? spec->max_attempts : LIMIT_QUEUE_ATTEMPTS);
-    store_put_number(put, 11, spec->is_idempotent ? 1 : 0);
-    store_put_number(put, 12, store->now.stamp_us);
+    store_put_number(put, 9, job.timeout_ms);
+    store_put_number(put, 10, job.max_attempts);
+    store_put_number(put, 11, job.is_idempotent ? 1 : 0);
+    store_put_number(put, 12, job.enqueued_us);
+    store_put_number(put, 13, store_sum_spec(id, &job));
     return 0;
 }
 
@@ -167,23 +182,24 @@ static int verbs_new_row(Store *store, const QueueSpec *spec, StoreRow *ret)
 
 static int verbs_add(Store *store, QueueOp *op)
 {
+    const QueueSpec *spec = &queue_op_order(op)->spec;
     StoreRow row;
-    int r = verbs_new_row(store, &op->spec, &row);
+    int r = verbs_new_row(store, spec, &row);
 
     store->is_dirty = true;
     if (r == 0) {
-        r = verbs_add_spec(store, &op->spec, row.id);
+        r = verbs_add_spec(store, spec, row.id);
     }
     if (r == 0) {
-        r = verbs_add_job(store, &op->spec, &row);
+        r = verbs_add_job(store, spec, &row);
     }
     if (r != 0) {
         return r;
     }
     store->tally.next_id++;
     store_row_added(store, &row);
-    store_spec_added(store, row.id, &op->spec);
-    verbs_mind_ready(store, &op->spec, &row);
+    store_spec_added(store, row.id, spec);
+    verbs_mind_ready(store, spec, &row);
     store_job_numbers(&row, &op->jobs[0]);
     op->jobs[0].enqueued_us = store->now.stamp_us;
     op->n_jobs = 1;
@@ -192,7 +208,7 @@ static int verbs_add(Store *store, QueueOp *op)
 
 int store_enqueue(Store *store, QueueOp *op)
 {
-    const QueueSpec *spec = &op->spec;
+    const QueueSpec *spec = &queue_op_order(op)->spec;
     bool is_known = false;
     int r = 0;
 
@@ -220,12 +236,34 @@ int store_enqueue(Store *store, QueueOp *op)
 
 /* ---- what a worker says ---- */
 
+/* Is it the fence of the last claim? A sign of life may come without one: it is then from whoever
+ * has the lease. */
+static bool verbs_is_fence(const QueueOp *op, const StoreRow *row)
+{
+    if (op->verb == QUEUE_BEAT && op->has_no_fence) {
+        return job_is_over(row->state) || (row->flags & STORE_FLAG_LEASED) != 0;
+    }
+    return row->fence == (int64_t)op->fence;
+}
+
+/* An answer that comes after its lease has ended, to a job that nobody has claimed since. */
+static bool verbs_is_late(const QueueOp *op, const StoreRow *row)
+{
+    const QueueFinish *finish = &queue_op_order(op)->finish;
+    return op->verb == QUEUE_COMPLETE && finish->may_be_late && finish->state == JOB_SUCCEEDED &&
+           (row->flags & STORE_FLAG_LATE) != 0;
+}
+
 /* Has whoever says so the job? Else op->r says why not, and jobs[0] of one that is over. */
 static int verbs_check_fence(Store *store, QueueOp *op, const StoreRow *row, bool *ret_has)
 {
     *ret_has = false;
-    if (row->fence != (int64_t)op->fence) {
+    if (!verbs_is_fence(op, row)) {
         op->r = QUEUE_E_LEASE;
+        return 0;
+    }
+    if (verbs_is_late(op, row)) {
+        *ret_has = true;
         return 0;
     }
     if (job_is_over(row->state)) {
@@ -270,7 +308,7 @@ static bool verbs_is_end(const QueueFinish *finish)
  * as it was. */
 static int verbs_complete_claim(Store *store, QueueOp *op)
 {
-    if (op->claim.max > 0) {
+    if (queue_op_order(op)->claim.max > 0) {
         return store_claim_into(store, op, 1);
     }
     op->jobs = arena_alloc_array(&op->arena, 1, sizeof(*op->jobs));
@@ -284,7 +322,7 @@ static int verbs_complete_claim(Store *store, QueueOp *op)
 
 int store_complete(Store *store, QueueOp *op)
 {
-    const QueueFinish *finish = &op->finish;
+    const QueueFinish *finish = &queue_op_order(op)->finish;
     Span code = SPAN_NULL;
     Span message = SPAN_NULL;
     StoreRow row;
@@ -311,6 +349,12 @@ int store_complete(Store *store, QueueOp *op)
     }
     r = verbs_complete_claim(store, op);
     if (r != 0 || op->r != 0) {
+        return r;
+    }
+    if (job_is_over(row.state)) {
+        r = store_outcome_drop(store, row.id); /* that it was lost */
+    }
+    if (r != 0) {
         return r;
     }
     if (finish->state != JOB_ENQUEUED) {

@@ -518,9 +518,9 @@ bool router_tool_is_command(const Router *router, Span name)
     return entry != NULL && entry->is_command;
 }
 
-const char *router_tool_provider(const Router *router, Span name)
+const char *router_provider(const Router *router, RouterKind kind, Span key)
 {
-    const RouterEntry *entry = map_get(&router->tables[ROUTER_TOOL].by_key, name);
+    const RouterEntry *entry = map_get(&router->tables[kind].by_key, key);
 
     return entry != NULL ? entry->provider->name : NULL;
 }

@@ -59,7 +59,7 @@ static int entry_take_string(JsonValue object, const char *field, Arena *scratch
     if (!json_get(object, span_from_str(field), &value)) {
         return entry_malformed(reterr_diag, field, "%s is missing", field);
     }
-    r = json_string(value, scratch, ret);
+    r = json_string_exact(value, scratch, ret);
     return r != 0 ? err_fold(r) : 0;
 }
 

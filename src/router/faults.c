@@ -10,6 +10,7 @@
 /* What is said about one call. A path may be as long as the keys that a peer makes up; a sentence
  * of this length is more than anybody reads, and 32 of them fit. */
 #define FAULTS_MESSAGE_BYTES ((size_t)4096)
+#define FAULTS_MORE_BYTES    ((size_t)32) /* of these, for "; and 31 more" */
 #define FAULTS_DATA_BYTES    ((size_t)64 * 1024)
 
 /* Arguments of a tool among which a misspelt one is looked for. */
@@ -42,13 +43,15 @@ static void faults_clear(RouterFaults *faults)
 {
     bytes_clear(&faults->message);
     bytes_clear(&faults->data);
+    faults->n_unsaid = 0;
 }
 
-/* "arguments/count: expected integer, got string": of the first fault only. What does not fit is
- * left out: the router has words of its own for every error. */
+/* "arguments/count: expected integer, got string", behind what was said before. What does not fit
+ * is counted: the router has words of its own for every error. */
 static int faults_say(RouterFaults *faults, const char *what, Span path, Span message)
 {
-    int r = bytes_append_format(&faults->message, "%s", what);
+    size_t n_before = faults->message.n;
+    int r = bytes_append_format(&faults->message, "%s%s", n_before > 0 ? "; " : "", what);
 
     if (r == 0) {
         r = bytes_append_span(&faults->message, path);
@@ -59,8 +62,12 @@ static int faults_say(RouterFaults *faults, const char *what, Span path, Span me
     if (r == 0) {
         r = bytes_append_span(&faults->message, message);
     }
+    if (r == 0 && faults->message.n > FAULTS_MESSAGE_BYTES - FAULTS_MORE_BYTES) {
+        r = BYTES_E_FULL;
+    }
     if (r != 0) {
-        bytes_clear(&faults->message);
+        faults->message.n = n_before;
+        faults->n_unsaid++;
     }
     return r > 0 ? 0 : err_pass(r);
 }
@@ -93,27 +100,23 @@ static int faults_list(RouterFaults *faults, Span path, Span message)
 
 static int faults_add(RouterFaults *faults, const char *what, Span path, Span message)
 {
-    if (faults->data.n == 0 && faults->message.n == 0) {
-        int r = faults_say(faults, what, path, message);
+    int r = faults_say(faults, what, path, message);
 
-        if (r != 0) {
-            return err_pass(r);
-        }
-    }
-    return faults_list(faults, path, message);
+    return r != 0 ? err_pass(r) : err_pass(faults_list(faults, path, message));
 }
 
-/* Closes the list, if there is one. */
+/* Closes the list, if there is one, and the sentence. */
 static int faults_end(RouterFaults *faults)
 {
-    if (faults->data.n > 0) {
-        int r = bytes_append_byte(&faults->data, ']');
+    int r = 0;
 
-        if (r != 0) {
-            return err_fold(r);
-        }
+    if (faults->data.n > 0) {
+        r = bytes_append_byte(&faults->data, ']');
     }
-    return FAULTS_E_FOUND;
+    if (r == 0 && faults->message.n > 0 && faults->n_unsaid > 0) {
+        r = bytes_append_format(&faults->message, "; and %zu more", faults->n_unsaid);
+    }
+    return r != 0 ? err_fold(r) : FAULTS_E_FOUND;
 }
 
 static int faults_one(RouterFaults *faults, const char *what, Span path, Span message)
@@ -275,12 +278,9 @@ static int faults_add_missing(RouterFaults *faults, JsonValue name)
     int r;
 
     bytes_init(&message, FAULTS_MESSAGE_BYTES);
-    r = bytes_append_format(&message, "required argument ");
+    r = bytes_append_format(&message, "missing property ");
     if (r == 0) {
         r = bytes_append_span(&message, json_span(name));
-    }
-    if (r == 0) {
-        r = bytes_append_format(&message, " is missing");
     }
     if (r < 0) {
         return err_pass(r);

@@ -20,9 +20,11 @@ enum {
 
 typedef struct RouterFaults {
     SchemaCheck *check;
-    Bytes message; /* "arguments/count: expected integer, got string" */
-    Bytes data;    /* [{"path":"/count","message":"expected integer, got string"}…] */
-    Arena scratch; /* the index of a structured result */
+    Bytes
+        message; /* "arguments/count: expected integer, got string; arguments: missing property…" */
+    Bytes data;      /* [{"path":"/count","message":"expected integer, got string"}…] */
+    size_t n_unsaid; /* faults for which message has no room */
+    Arena scratch;   /* the index of a structured result */
 } RouterFaults;
 
 /* 0, -ENOMEM. */

@@ -101,7 +101,8 @@ struct RouterListener {
     void (*changed)(RouterListener *listener,
                     RouterKind kind); /* a list changed; also for several at once */
     void (*updated)(RouterListener *listener, Span uri); /* a resource's content changed */
-    /* Of tools that stay in the list somebody who runs them has come, or gone. */
+    /* Of tools that stay in the list somebody who runs them has come, or gone; or a server has
+     * listed all that it has. */
     void (*there)(RouterListener *listener);
     /* A task has come to another status; owner: whose it is, empty: everybody's. */
     void (*task)(RouterListener *listener, const CallTask *task, Span owner);
@@ -288,9 +289,9 @@ bool router_tool_is_command(const Router *router, Span name);
 /* Is there such a tool, and somebody who could run it now (CallProvider.is_there)? */
 bool router_tool_is_there(const Router *router, Span name);
 
-/* The sort of a tool's provider ("exec"), NULL if there is no such tool; and the tool's own time
+/* The sort of an entry's provider ("exec"), NULL if there is no such entry; and a tool's own time
  * (0: it has none, or there is no such tool). For those who begin a call that nobody waits for. */
-const char *router_tool_provider(const Router *router, Span name);
+const char *router_provider(const Router *router, RouterKind kind, Span key);
 int64_t router_tool_timeout_ms(const Router *router, Span name);
 
 /* The params of a request as they are kept until it is carried out: with the context token that it

@@ -108,8 +108,7 @@ static void check_told(Queue *queue, const Entries *told, bool is_drained, Crash
     for (size_t i = 0; i < told->n; i++) {
         const Entry *entry = &told->all[i];
 
-        op.verb = QUEUE_GET;
-        op.id = span_from_str(entry->id);
+        queue_op_set(&op, QUEUE_GET, &(QueueOrder){.id = span_from_str(entry->id)});
         ret->n_jobs += entry->state < 0 ? 1 : 0;
         ret->n_cancelled += entry->state == JOB_CANCELLED ? 1 : 0;
         ret->n_results += entry->state >= 0 && entry->state != JOB_CANCELLED ? 1 : 0;
@@ -175,8 +174,8 @@ static bool count_jobs(Queue *queue, uint64_t n[JOB_N_STATES])
     queue_op_init(&op);
     do {
         arena_reset(&op.arena, 65536);
-        op.verb = QUEUE_LIST;
-        op.list = (QueueList){.limit = 500, .before = span_from_str(before)};
+        queue_op_set(&op, QUEUE_LIST,
+                     &(QueueOrder){.list = {.limit = 500, .before = span_from_str(before)}});
         ok = queue_run(queue, &op) == 0;
         for (size_t i = 0; i < op.n_jobs; i++) {
             n[op.jobs[i].state]++;

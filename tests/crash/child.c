@@ -105,8 +105,7 @@ static void cancel(Worker *worker, QueueOp *op)
     char line[160];
 
     memcpy(id, op->jobs[0].id, sizeof(id));
-    op->verb = QUEUE_CANCEL;
-    op->id = span_from_str(id);
+    queue_op_set(op, QUEUE_CANCEL, &(QueueOrder){.id = span_from_str(id)});
     if (queue_run(worker->child->queue, op) == 0) {
         note(worker->child->told_fd, line, snprintf(line, sizeof(line), "C %s\n", id));
     }
@@ -126,13 +125,13 @@ static void produce(void *context)
         char line[160];
         int r;
 
-        op.verb = QUEUE_ENQUEUE;
-        op.spec = (QueueSpec){.method = SPAN("work"),
-                              .params = span_make(body, n),
-                              .priority = 1 + (int)(random & 3),
-                              .max_attempts = 1000,
-                              .delay_ms = (random & 0x70) == 0 ? 2 : 0,
-                              .is_idempotent = (random & 4) != 0};
+        queue_op_set(&op, QUEUE_ENQUEUE,
+                     &(QueueOrder){.spec = {.method = SPAN("work"),
+                                            .params = span_make(body, n),
+                                            .priority = 1 + (int)(random & 3),
+                                            .max_attempts = 1000,
+                                            .delay_ms = (random & 0x70) == 0 ? 2 : 0,
+                                            .is_idempotent = (random & 4) != 0}});
         r = queue_run(child->queue, &op);
         if (r == 0) {
             note(child->told_fd, line,
@@ -170,21 +169,35 @@ static void run_job(Worker *worker, const QueueJob *job, char *result, size_t *r
     *ret_n += 2;
 }
 
+/* Two work for this process, one fetches under a lease and often does not come back. */
+static bool is_lazy(const Worker *worker)
+{
+    return worker->index == 0 && !worker->child->plan->is_drain;
+}
+
+static QueueClaim claim_of(const Worker *worker)
+{
+    return (QueueClaim){.max = 1, .lease_ms = is_lazy(worker) ? 8 : 0, .worker = SPAN("w")};
+}
+
 /* Completes the job that op has in hand, and claims the next with it; false: there is none. */
 static bool finish_job(Worker *worker, QueueOp *op, size_t at, char *result)
 {
     Child *child = worker->child;
     JobState state = crash_random(&worker->random) % 8 == 0 ? JOB_FAILED : JOB_SUCCEEDED;
+    QueueClaim claim = claim_of(worker);
     char id[QUEUE_ID_BYTES];
     char line[160];
     size_t n;
 
     run_job(worker, &op->jobs[at], result, &n);
     memcpy(id, op->jobs[at].id, sizeof(id));
-    op->verb = QUEUE_COMPLETE;
-    op->id = span_from_str(id);
+    claim.max = is_lazy(worker) ? 0 : 1;
     op->fence = op->jobs[at].fence;
-    op->finish = (QueueFinish){.state = state, .result = span_make(result, n)};
+    queue_op_set(op, QUEUE_COMPLETE,
+                 &(QueueOrder){.id = span_from_str(id),
+                               .finish = {.state = state, .result = span_make(result, n)},
+                               .claim = claim});
     while (queue_run(child->queue, op) != 0) {
         if (op->r == QUEUE_E_OVER || op->r == QUEUE_E_LEASE || op->r == QUEUE_E_CLOSED) {
             return false; /* cancelled, or too late */
@@ -197,31 +210,29 @@ static bool finish_job(Worker *worker, QueueOp *op, size_t at, char *result)
     return op->n_jobs > 1;
 }
 
-/* Two work for this process, one fetches under a lease and often does not come back. */
 static void work(void *context)
 {
     Worker *worker = context;
     Child *child = worker->child;
     char *result = malloc(MAX_BODY);
-    bool is_lazy = worker->index == 0 && !child->plan->is_drain;
     QueueOp op;
 
     queue_op_init(&op);
     while (result != NULL && !atomic_load(&child->is_ending)) {
-        op.verb = QUEUE_CLAIM;
-        op.claim = (QueueClaim){.max = 1, .lease_ms = is_lazy ? 8 : 0, .worker = SPAN("w")};
+        QueueClaim claim = claim_of(worker);
+
+        queue_op_set(&op, QUEUE_CLAIM, &(QueueOrder){.claim = claim});
         if (queue_run(child->queue, &op) != 0) {
             refused(child);
         } else if (op.n_jobs == 0 && child->plan->is_drain) {
             break;
-        } else if (op.n_jobs > 0 && is_lazy && crash_random(&worker->random) % 2 == 0) {
+        } else if (op.n_jobs > 0 && is_lazy(worker) && crash_random(&worker->random) % 2 == 0) {
             size_t n;
 
             run_job(worker, &op.jobs[0], result, &n);
         } else if (op.n_jobs > 0) {
             size_t at = 0;
 
-            op.claim.max = is_lazy ? 0 : 1;
             while (finish_job(worker, &op, at, result)) {
                 at = 1;
             }

@@ -263,6 +263,7 @@ static bool store_end(Crash *crash)
                    counts_are_good(&crash->counts);
     CrashCounts *all = &crash->totals.counts;
     const CrashCounts *own = &crash->counts;
+    char index[128];
 
     all->n_jobs += own->n_jobs;
     all->n_results += own->n_results;
@@ -279,6 +280,8 @@ static bool store_end(Crash *crash)
     }
     (void)unlink(crash->place.queue);
     (void)unlink(crash->place.log);
+    (void)snprintf(index, sizeof(index), "%s-shm", crash->place.queue);
+    (void)unlink(index);
     (void)unlink(crash->place.told);
     (void)unlink(crash->place.runs);
     return rmdir(crash->place.folder) == 0;

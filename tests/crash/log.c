@@ -162,5 +162,7 @@ int crash_log_garble(const CrashPlace *place, uint64_t *random)
     free(files[0].p);
     (void)unlink(queue);
     (void)unlink(log);
+    (void)snprintf(log, sizeof(log), "%s.copy-shm", place->queue);
+    (void)unlink(log);
     return found;
 }

@@ -219,7 +219,19 @@ function dumpNumber(value) {
     return '#' + bitsView.getBigUint64(0).toString(16).padStart(16, '0');
 }
 
-const dumpString = (text) => '"' + Buffer.from(text).toString('hex') + '"';
+// UTF-8, and half of a surrogate pair as the three bytes that it would have if it were a character.
+function bytesOf(text) {
+    if (text.isWellFormed()) {
+        return Buffer.from(text);
+    }
+    return Buffer.concat(Array.from(text, (character) => {
+        const code = character.codePointAt(0);
+        return code >= 0xd800 && code <= 0xdfff
+            ? Buffer.from([0xed, 0x80 | code >> 6 & 0x3f, 0x80 | code & 0x3f]) : Buffer.from(character);
+    }));
+}
+
+const dumpString = (text) => '"' + bytesOf(text).toString('hex') + '"';
 
 function dump(value) {
     if (value === null) {
@@ -234,7 +246,7 @@ function dump(value) {
         return '[' + value.map(dump).join(',') + ']';
     }
     // Object.entries sees own keys only, and JSON.parse makes even __proto__ an own one.
-    const members = Object.entries(value).map(([key, member]) => [Buffer.from(key), member]);
+    const members = Object.entries(value).map(([key, member]) => [bytesOf(key), member]);
     members.sort((a, b) => Buffer.compare(a[0], b[0]));
     const dumps = members.map(([key, member]) => '"' + key.toString('hex') + '":' + dump(member));
     return '{' + dumps.join(',') + '}';
@@ -260,23 +272,8 @@ function otherOpinion(bytes) {
     }
 }
 
-const loneSurrogate =
-    /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
-
-// Looks at the text and not at the value: a duplicate key may hide a string.
-function hasLoneSurrogateEscape(text) {
-    const plain = text.replace(/\\(?:u([0-9a-fA-F]{4})|.)/gs, (whole, unit) =>
-        unit === undefined ? ' ' : String.fromCharCode(parseInt(unit, 16)));
-    return loneSurrogate.test(plain);
-}
-
 // Each allowed disagreement and how it is known. docs/json.md has the same list for people.
 const listed = [
-    {
-        name: 'a lone surrogate escape: we refuse it, so that every string is valid UTF-8',
-        applies: (ours, theirs, bytes) => !ours.accepted && theirs !== null &&
-            hasLoneSurrogateEscape(decoder.decode(bytes)),
-    },
     {
         name: 'nested deeper than 512 levels: we refuse it',
         applies: (ours, theirs) => !ours.accepted && ours.code === 2 && theirs !== null &&

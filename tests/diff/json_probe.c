@@ -6,9 +6,9 @@
  * - D: the 8 bytes (little-endian) of a double. Answered by the line that the writer makes of it.
  * - F: nothing. Sends off the answers so far.
  *
- * A dump is n, f or t; # and the 16 hex digits of the nearest double, or #RANGE; a string's decoded
- * bytes as hex in quotes; [a,b]; {"k":v} with keys as strings, sorted by their bytes, and only the
- * last of duplicates. */
+ * A dump is n, f or t; # and the 16 hex digits of the nearest double, or #RANGE; a string's exact
+ * form (json_string_exact) as hex in quotes; [a,b]; {"k":v} with keys as strings, sorted by their
+ * bytes, and only the last of duplicates. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +64,7 @@ static void put_string(Bytes *out, JsonValue v, Arena *arena)
 {
     Span s;
 
-    require(json_string(v, arena, &s));
+    require(json_string_exact(v, arena, &s));
     put(out, "\"");
     put_hex(out, s);
     put(out, "\"");
@@ -99,7 +99,7 @@ static void dump_object(Bytes *out, JsonValue v, Arena *arena)
     for (JsonIter it = json_iter(v); json_iter_next(&it); i++) {
         members[i].order = i;
         members[i].value = it.value;
-        require(json_string(it.key, arena, &members[i].key));
+        require(json_string_exact(it.key, arena, &members[i].key));
     }
     qsort(members, n, sizeof(*members), compare_members);
     put(out, "{");

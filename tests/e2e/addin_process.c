@@ -23,7 +23,7 @@
 
 #define MAX_ARGUMENTS 24
 
-/* Two of them use a FIFO: its other end opens when the command runs, and ends when it is dead. */
+/* Three of them use a FIFO: its other end opens when the command runs, and ends when it is dead. */
 #define TOOLS                                                                                      \
     "[{\"name\":\"cat\",\"description\":\"d\",\"input_schema\":{\"type\":\"object\"},"             \
     "\"output_schema\":{\"type\":\"object\"},\"command\":[\"cat\"]},"                              \
@@ -32,7 +32,9 @@
     "{\"name\":\"waits\",\"description\":\"d\",\"input_schema\":{\"type\":\"object\"},"            \
     "\"command\":[\"sh\",\"-c\",\"exec sleep 600 >\\\"$1\\\"\",\"sh\",\"%s\"]},"                   \
     "{\"name\":\"ends\",\"description\":\"d\",\"input_schema\":{\"type\":\"object\"},"             \
-    "\"command\":[\"sh\",\"-c\",\"read line <\\\"$1\\\"; echo \\\"$line\\\"\",\"sh\",\"%s\"]}]"
+    "\"command\":[\"sh\",\"-c\",\"read line <\\\"$1\\\"; echo \\\"$line\\\"\",\"sh\",\"%s\"]},"    \
+    "{\"name\":\"stubborn\",\"description\":\"d\",\"input_schema\":{\"type\":\"object\"},"         \
+    "\"command\":[\"sh\",\"-c\",\"trap '' TERM; exec sleep 600 >\\\"$1\\\"\",\"sh\",\"%s\"]}]"
 
 /* ---- the program ---- */
 
@@ -153,8 +155,16 @@ char *message_take(int fd)
         (size_t)(unsigned char)header[2] << 16 | (size_t)(unsigned char)header[3] << 24;
     text = malloc(n + 1);
     assert_non_null(text);
-    for (size_t i = 0; i < n; i++) {
-        assert_true(read_byte(fd, &text[i]));
+    for (size_t n_got = 0; n_got < n;) {
+        struct pollfd ready = {.fd = fd, .events = POLLIN};
+        ssize_t r;
+
+        if (poll(&ready, 1, HANG_MS) != 1) {
+            fail_msg("nothing came for %d s", HANG_MS / 1000);
+        }
+        r = read(fd, text + n_got, n - n_got);
+        assert_true(r > 0);
+        n_got += (size_t)r;
     }
     text[n] = '\0';
     return text;
@@ -224,7 +234,7 @@ void addin_prepare(AddinProcess *f, const char *program)
                    f->place.folder);
     (void)snprintf(f->tools, sizeof(f->tools), "%s/tools.json", f->place.folder);
     (void)snprintf(f->fifo, sizeof(f->fifo), "%s/fifo", f->place.folder);
-    (void)snprintf(text, sizeof(text), TOOLS, f->fifo, f->fifo);
+    (void)snprintf(text, sizeof(text), TOOLS, f->fifo, f->fifo, f->fifo);
     place_write(f->tools, text, 0644);
     assert_int_equal(mkfifo(f->fifo, 0600), 0);
     assert_int_equal(setenv("TMPDIR", f->place.folder, 1), 0);

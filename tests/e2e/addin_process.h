@@ -28,7 +28,8 @@ typedef struct AddinProcess {
 /* ---- the program ---- */
 
 /* A folder, which is TMPDIR from now on, with a tools file: `cat` gives its arguments back, `fails`
- * fails, `waits` runs for ever, and `ends` until the test lets it go on. */
+ * fails, `waits` runs for ever, `ends` until the test lets it go on, and `stubborn` as
+ * `waits`, but SIGTERM does not end it. */
 void addin_prepare(AddinProcess *f, const char *program);
 
 /* Starts `program arguments…`. It goes with the test. */

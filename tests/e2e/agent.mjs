@@ -2,7 +2,7 @@
 // approvals, interrupts, and the ways to its end.
 //
 //   agent.mjs TOOLWIRE
-import { existsSync, mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { assert, Checks } from '../interop/checks.mjs';
 import { last, script, Shell, text, types, workplace } from './agent_shell.mjs';
@@ -353,6 +353,28 @@ await checks.check('without a history that can be used the agent runs and says s
     const off = new Shell(toolwire, work, [...SCRIPT, '--history', 'off']);
     assert.match((await off.ask({ kind: 'get_status' }))[0].data.history, /off/);
     await off.close();
+});
+
+await checks.check('a history that is another program\'s, or was emptied, is left as it is', async () => {
+    const work = workplace();
+    const file = path.join(work, 'state', 'agent.db');
+    const first = new Shell(toolwire, work, SCRIPT);
+    await first.say('/echo one');
+    assert.deepEqual(await first.close(), [0, null]);
+    const foreign = readFileSync(file);
+    foreign.fill(0, 68, 72); // the number of the application
+    foreign.fill(1, 18, 20); // written without a log
+    for (const [bytes, why] of [[foreign, /another program/], [Buffer.alloc(0), /is empty/]]) {
+        writeFileSync(file, bytes);
+        const shell = new Shell(toolwire, work, SCRIPT);
+        await shell.say('/echo two');
+        const [status] = await shell.ask({ kind: 'get_status' });
+        assert.match(status.data.history, /^not kept: /);
+        assert.match(status.data.history, why);
+        assert.deepEqual(await shell.close(), [0, null]);
+        assert.ok(readFileSync(file).equals(bytes), 'no byte of it has changed');
+        assert.deepEqual(readdirSync(path.dirname(file)).filter((name) => name.startsWith('agent.db')), ['agent.db']);
+    }
 });
 
 // ---- attachments ----

@@ -71,6 +71,17 @@ await checks.check('--alone, and options that say which tools there are, do with
     }
 });
 
+await checks.check('the toolkit is there where serve would offer it', async () => {
+    const tools = path.join(work, 'tools.json');
+    writeFileSync(tools, JSON.stringify([{ name: 'mine', description: 'd', input_schema: { type: 'object' }, command: ['true'] }]));
+    for (const [args, n] of [[['--alone'], 5 + 8], [['--tools', tools], 5 + 1], [['--tools', tools, '--toolkit'], 5 + 1 + 8]]) {
+        const alone = new Shell(toolwire, work, [...AGENT, ...args]);
+        const [status] = await alone.ask({ kind: 'get_status' });
+        assert.deepEqual([status.data.hub, status.data.tools], [false, n], String(args));
+        assert.deepEqual(await alone.close(), [0, null]);
+    }
+});
+
 await checks.check('a hub that is killed in the middle of a call: the result says so, and the turn goes on', async () => {
     const id = shell.send({ kind: 'user_message', message: '/call sleep {"ms":60000}' });
     await shell.first(id, 'tool_progress');

@@ -76,7 +76,7 @@ expect 1 'toolwire chat: the agent ended (exit status 0)' '' --agent true hi
 expect 1 "toolwire chat: cannot start /no/such/agent: no such file or directory" '' --agent /no/such/agent hi
 expect 2 "toolwire chat: standard input is empty: there is nothing to say" $'\n' "${s[@]}"
 expect 2 "toolwire chat: --agent: a quote or backslash has no end" '' --agent "'x" hi
-expect 2 "toolwire chat: --timeout is 'soon'; it can be 500ms, 30s, 5m" '' --timeout soon hi
+expect 2 "toolwire chat: --timeout is 'soon'; it needs a number and a unit: 500ms, 30s, 5m" '' --timeout soon hi
 expect 2 "toolwire chat: --model is for 'toolwire agent', and excludes --agent" '' "${s[@]}" --model script hi
 
 # Messages as they are, the agent's own in its order.

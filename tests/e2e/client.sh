@@ -64,6 +64,10 @@ Arguments:
 a  number  required  one
 b  number  required' tools add "${s[@]}"
     expect 1 "toolwire tools: the server has no tool 'nothing'" tools nothing "${s[@]}"
+    expect 1 "{\"error\":{\"message\":\"the server has no tool 'nothing'\"}}
+toolwire tools: the server has no tool 'nothing'" tools nothing --json "${s[@]}"
+    expect 1 '{"error":{"code":-32002,"message":"Resource not found"}}
+toolwire resources: Resource not found (-32002)' resources mem:/none --json "${s[@]}"
     expect 0 '3.5' call add a=1 b=2.5 "${s[@]}"
     expect 0 'string:5' call mirror text=5 "${s[@]}"
     expect 0 'number:5' call mirror text:=5 "${s[@]}"
@@ -79,6 +83,12 @@ b  number  required' tools add "${s[@]}"
 toolwire call: the tool failed' call broken "${s[@]}"
     expect 1 'toolwire call: Unknown tool: nothing (-32602)
 {"name":"nothing"}' call nothing "${s[@]}"
+    expect 1 '{"error":{"code":-32602,"message":"Unknown tool: nothing","data":{"name":"nothing"}}}
+toolwire call: Unknown tool: nothing (-32602)
+{"name":"nothing"}' call nothing --json "${s[@]}"
+    expect 1 "toolwire call: Unknown tool: mirrow (-32602)
+{\"name\":\"mirrow\"}
+toolwire call: there is no tool 'mirrow'; did you mean 'mirror'?" call mirrow text=5 "${s[@]}"
     expect 2 "toolwire call: 'a' must be \"number\", but is: x" call add a=x b=1 "${s[@]}"
     expect 0 'mem:/a.txt   text/plain  a.txt  A text.
 mem:/{name}              any' resources "${s[@]}"
@@ -91,6 +101,46 @@ mem:/{name}              any' resources "${s[@]}"
     expect 1 'toolwire call: the server did not answer in time (-32001)' call hang --timeout 3s "${s[@]}"
 done
 grep -q '"method":"notifications/cancelled".*timed out' log && ok || wrong 'the time-out was not told to the server'
+
+# Settings and a state folder of one's own, with a hub and without; what is wrong with a server is said where it matters.
+mkdir -p own run
+chmod 700 run
+cat >tools.json <<'END'
+[{"name":"greet_all","description":"Greets.","input_schema":{"type":"object"},"command":["echo","hello"]}]
+END
+cat >own.json <<END
+{"tools": "$dir/tools.json", "state": "$dir/own", "mcpServers": {"gone": {"command": "$dir/no-such-program"},
+ "lost": {"command": "$dir/no-such-program"}}}
+END
+o=(--config own.json)
+expect_own() { XDG_RUNTIME_DIR=$dir/run HOME=$dir expect "$@"; }
+own_checks() {
+    expect_own 0 hello call greet_all "${o[@]}"
+    expect_own 0 hello call greet_all '{}' "${o[@]}"
+    expect_own 0 hello call greet_all x=1 "${o[@]}"
+    XDG_RUNTIME_DIR=$dir/run HOME=$dir "$toolwire" tools "${o[@]}" </dev/null >out 2>err
+    grep -q '^greet_all ' out && grep -q '^toolwire: server gone ' err && ok || wrong "tools $1: $(cat out err)"
+    # The tool may be that server's.
+    XDG_RUNTIME_DIR=$dir/run HOME=$dir "$toolwire" call greet_al "${o[@]}" </dev/null >out 2>err && wrong 'an unknown tool' || ok
+    grep -qx "toolwire call: there is no tool 'greet_al'; did you mean 'greet_all'?" err &&
+        [ "$(grep -o 'server gone' err | wc -l)" = 1 ] && ok || wrong "call $1: $(cat out err)"
+    # What is wrong is said once, and of the server that the name begins with alone.
+    XDG_RUNTIME_DIR=$dir/run HOME=$dir "$toolwire" call zzz "${o[@]}" </dev/null >out 2>err && wrong 'an unknown tool' || ok
+    [ "$(grep -o 'server gone' err | wc -l) $(grep -o 'server lost' err | wc -l)" = '1 1' ] && ok || wrong "call zzz $1: $(cat out err)"
+    XDG_RUNTIME_DIR=$dir/run HOME=$dir "$toolwire" call gone__x "${o[@]}" </dev/null >out 2>err && wrong 'an unknown tool' || ok
+    [ "$(grep -o 'server gone' err | wc -l) $(grep -o 'server lost' err | wc -l)" = '1 0' ] && ok || wrong "call gone__x $1: $(cat out err)"
+}
+own_checks alone
+mkfifo ready
+XDG_RUNTIME_DIR=$dir/run HOME=$dir "$toolwire" up --json --http off --config own.json >ready 2>/dev/null </dev/null &
+hub=$!
+read -r _ <ready
+own_checks hub
+o=(--state "$dir/own")
+own_checks state
+kill $hub
+wait $hub || true
+expect 2 'toolwire call: --config is for a hub, and excludes --server and --socket' call x --config own.json --server y
 
 # Each era in its own words.
 l=("${quiet[@]}" --server "$(fake legacy log)")
@@ -123,6 +173,8 @@ expect 1 'toolwire tools: the list has more than 1000 pages' tools "${quiet[@]}"
 expect 1 'toolwire tools: the list has no end: a page leads to itself' tools "${quiet[@]}" --server "$(fake circle)"
 expect 1 'toolwire call: the server speaks other versions of MCP than we do: ["2031-01-01"]' call x '{}' "${quiet[@]}" --server "$(fake wrong)"
 expect 1 'toolwire call: the server ended (exit status 9)' call x '{}' "${quiet[@]}" --server "$(fake tomb)"
+expect 1 '{"error":{"message":"the server ended (exit status 9)"}}
+toolwire call: the server ended (exit status 9)' call x '{}' --json "${quiet[@]}" --server "$(fake tomb)"
 expect 0 "string:a
 TIME warn  mcp: skipped what the server wrote: Listening on nothing at all" call mirror '{"text":"a"}' --server "$(fake modern)"
 
@@ -163,9 +215,10 @@ expect 0 t tools "${quiet[@]}" --server "$(hostile stray)"
 
 # Answers that would look like no answer.
 malformed() { # malformed WORDS RESULT ARGUMENT…
-    local words=$1 result=$2
+    local words=$1 result=$2 json=
     shift 2
-    expect 1 "toolwire $1: the server's answer is malformed: $words" "$@" --server "$(hostile result "$result")"
+    [[ ${!#} != --json ]] || json="{\"error\":{\"message\":\"the server's answer is malformed: $words\"}}"$'\n'
+    expect 1 "${json}toolwire $1: the server's answer is malformed: $words" "$@" --server "$(hostile result "$result")"
 }
 for as in '' --json; do
     malformed 'result.tools must be an array' '{"tools":5}' tools $as
@@ -182,6 +235,15 @@ malformed 'result.content must be an array' '{"content":"done"}' call x '{}'
 malformed 'result.contents is missing' '{}' resources a:b
 malformed 'result.contents[0] has neither text nor blob' '{"contents":[{"uri":"a:b"}]}' resources a:b
 malformed 'result.messages[0].content is missing' '{"messages":[{"role":"user"}]}' prompts x
+# Every block is shown, of whatever kind; what is structured, if nothing says it in words.
+expect 0 '[resource: file:///a.md, text/markdown]
+# A title
+[resource: file:///b.bin, application/x, 3 bytes]
+[resource without content]
+[hologram] {"type":"hologram","depth":3}
+{"n":1}' call x '{}' --server "$(hostile result '{"content":[{"type":"resource","resource":{"uri":"file:///a.md","mimeType":"text/markdown","text":"# A title"}},{"type":"resource","resource":{"uri":"file:///b.bin","mimeType":"application/x","blob":"AAAA"}},{"type":"resource"},{"type":"hologram","depth":3}],"structuredContent":{"n":1}}')"
+expect 0 'in words' call x '{}' --server "$(hostile result '{"content":[{"type":"text","text":"in words"}],"structuredContent":{"n":1}}')"
+
 # With --json, what the server said comes first.
 expect 1 "{\"content\":5}
 toolwire call: the server's answer is malformed: result.content must be an array" call x '{}' --json --server "$(hostile result '{"content":5}')"
@@ -221,7 +283,7 @@ done
 expect 2 'toolwire tools: --server and --socket exclude each other' tools --server x --socket y
 expect 2 "toolwire call: which tool? 'toolwire tools' lists them" call --server x
 expect 2 "toolwire call: --era is 'old'; it can be auto, legacy, modern or assume" call x --server x --era old
-expect 2 "toolwire call: --timeout is '0'; it can be 500ms, 30s, 5m" call x --server x --timeout 0
+expect 2 "toolwire call: --timeout is '0'; it needs a number and a unit: 500ms, 30s, 5m" call x --server x --timeout 0
 expect 2 "toolwire call: 'x' is not an argument: write name=value, or name:=JSON" call add x "${m[@]}"
 printf "[1]" >array
 expect 2 "toolwire call: the arguments must be a JSON object" call add @array "${m[@]}"
@@ -243,6 +305,17 @@ toolwire call: the tool failed' call fail "${own[@]}"
     expect 0 'slept 1 ms' call sleep ms=1 "${own[@]}"
     "$toolwire" tools "${own[@]}" | grep -q '^echo ' && ok || wrong "$era: echo is not listed"
 done
+
+# What is refused names what to change: the limit and its option, the tool.
+cat >large.json <<'JSON'
+[{"name": "large", "description": "d", "input_schema": {"type": "object"},
+  "command": ["sh", "-c", "head -c 100000 /dev/zero | tr '\\0' x"]}]
+JSON
+{ "$toolwire" call large --server "'$toolwire' serve --alone --config none --no-toolkit --tools large.json --max-response-bytes 64KiB" 2>&1 </dev/null || true; } |
+    grep -q '65536 bytes (--max-response-bytes)' && ok || wrong 'the limit of a response and its option are not named'
+echo '[{"name": "echo", "description": "d", "input_schema": {"type": "object"}, "command": ["cat"]}]' >clash.json
+{ "$toolwire" serve --alone --config none --diagnostics --tools clash.json 2>&1 </dev/null || true; } |
+    grep -q 'clash.json has a tool "echo"' && ok || wrong 'the tool that --diagnostics has, too, is not named'
 
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

@@ -118,7 +118,7 @@ expect 2 'toolwire tools: --state is for a hub, and excludes --server and --sock
 [ -e run/toolwire ] && wrong 'looking for a hub made something' || ok
 
 # With one.
-up --state state --tools tools.json --diagnostics --audit calls --drain-ms 10m --max-request-bytes 32MiB --max-response-bytes 64MiB
+up --state state --tools tools.json --diagnostics --audit calls --drain-ms 10m --max-request-bytes 32MiB --max-response-bytes 64MiB --max-line-bytes 64MiB
 socket=$(echo run/toolwire/hub-????????????????.sock)
 [ "$(stat -c %a "$socket")" = 600 ] && ok || wrong "mode of $socket"
 [[ $said == *"${socket##*/}"* ]] && ok || wrong "the socket is not told: $said"

@@ -155,6 +155,16 @@ const tests = {
             assert.equal((await client.start('resources/read', { uri: 'res://all/7' })).result.contents[0].text, 'content of res://all/7');
             const prompt = await client.start('prompts/get', { name: 'hello', arguments: { who: 'you' } });
             assert.equal(prompt.result.messages[0].content.text, 'Hello you');
+            // What is false, zero or empty is as it came, and what is not there does not come.
+            for (const send of [(method, params) => client.start(method, params), (method, params) => client.modern(method, params)]) {
+                const call = (name, args) => send('tools/call', { name, arguments: args });
+                assert.deepEqual((await call('refuse', { code: 0 })).error, { code: 0, message: 'not today', data: { why: 1 } });
+                assert.equal((await call('exact', { more: ',"isError":false' })).result.isError, false);
+                assert.equal('isError' in (await call('exact', {})).result, false);
+                assert.equal((await call('exact', { more: ',"isError":true' })).result.isError, true);
+                const described = async (who) => (await send('prompts/get', { name: 'hello', arguments: { who } })).result.description;
+                assert.deepEqual([await described('you'), await described(''), await described('nobody')], ['A greeting.', '', undefined]);
+            }
             const completion = await client.start('completion/complete', { ref: { type: 'ref/prompt', name: 'hello' }, argument: { name: 'who', value: 'a' } });
             assert.deepEqual(completion.result.completion.values, ['a!']);
             assert.equal(await client.end(), 0);
@@ -304,7 +314,7 @@ const tests = {
         await client.legacy();
         const list = (await client.start('tools/list', {})).result.tools;
         const names = list.map((tool) => tool.name);
-        assert.ok(names.includes('one__exact') && names.includes('two__exact') && names.includes('die'), names);
+        assert.ok(names.includes('exact') && names.includes('two__exact') && names.includes('die') && !names.includes('one__exact'), names);
         assert.deepEqual(names.slice(-2), ['q__x_exact', 'q__x_ask']);
         assert.ok(!names.some((name) => name.startsWith('off_')));
         assert.equal(list.find((tool) => tool.name === 'two__exact').description, 'Mine.');
@@ -374,7 +384,7 @@ const tests = {
         assert.ok((await client.names()).includes('b__mirror'));
         assert.deepEqual(await client.names('resources/list', 'resources', 'uri'), ['res://one']);
         client.told.length = 0;
-        await client.call('a__grow', {}); // and so all is published anew
+        await client.call('grow', {}); // and so all is published anew
         await client.until((m) => m.method === 'notifications/tools/list_changed');
         assert.ok((await client.names()).length > 0);
         await client.end();

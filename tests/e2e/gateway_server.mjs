@@ -78,7 +78,7 @@ async function call(params, id) {
     case 'exact': // as bytes: an integer beyond doubles, 1.0, and members that nobody knows
         line(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{${modern ? '"resultType":"complete",' : ''}"zebra":[1.0,{"b":1,"a":2}],` +
              '"content":[{"type":"text","text":"t","odd":9007199254740993}],"structuredContent":{"n":9007199254740993,"f":1.0},' +
-             '"_meta":{"x/y":1.50},"alpha":null}}');
+             `"_meta":{"x/y":1.50},"alpha":null${params.arguments.more ?? ''}}}`);
         return undefined;
     case 'mirror':
         return text(JSON.stringify({ arguments: params.arguments, meta: params._meta }));
@@ -116,7 +116,7 @@ async function call(params, id) {
         process.exit(7);
         break;
     case 'refuse':
-        throw { code: -31999, message: 'not today', data: { why: 1.0 } };
+        throw { code: params.arguments.code ?? -31999, message: 'not today', data: { why: 1.0 } };
     case 'grow':
         tools.push(tool('grown'));
         tell('notifications/tools/list_changed');
@@ -172,7 +172,7 @@ async function answer(method, params, id) {
     case 'prompts/list':
         return { prompts: [{ name: `${name}hello`, arguments: [{ name: 'who', required: true }] }] };
     case 'prompts/get':
-        return { description: 'A greeting.', messages: [{ role: 'user', content: { type: 'text', text: `Hello ${params.arguments?.who}` } }] };
+        return { ...(params.arguments?.who !== 'nobody' && { description: params.arguments?.who === '' ? '' : 'A greeting.' }), messages: [{ role: 'user', content: { type: 'text', text: `Hello ${params.arguments?.who}` } }] };
     case 'completion/complete':
         return { completion: { values: [`${params.argument.value}!`], total: 1, hasMore: false } };
     case 'subscriptions/listen':

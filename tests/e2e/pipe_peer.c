@@ -572,7 +572,7 @@ void addin_offer(AddinPeer *addin, const char *data)
 {
     char id[40];
 
-    addin_expect_call(addin, "toolwire.list_tools", "{}", id);
+    addin_expect_call(addin, "toolwire.list_tools", PIPE_LIST_ARGS, id);
     addin_answer(addin, id, data);
 }
 
@@ -580,6 +580,6 @@ void addin_offer_unknown(AddinPeer *addin)
 {
     char id[40];
 
-    addin_expect_call(addin, "toolwire.list_tools", "{}", id);
+    addin_expect_call(addin, "toolwire.list_tools", PIPE_LIST_ARGS, id);
     addin_fail(addin, id, "TOOL_NOT_FOUND", "No command registered for tool 'toolwire.list_tools'");
 }

@@ -31,6 +31,9 @@
 #define PIPE_TOOL(name)                                                                            \
     "{\"name\":\"" name "\",\"description\":\"A tool.\",\"input_schema\":{\"type\":\"object\"}}"
 
+/* What the hub says when it asks what an add-in offers. */
+#define PIPE_LIST_ARGS "{\"understands\":[\"tool_progress\",\"tools_changed\"]}"
+
 /* A request of the revision 2026-07-28. */
 #define MODERN_META                                                                                \
     "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","                       \

@@ -143,7 +143,7 @@ static bool send_all(int fd, const char *p, size_t n)
     return true;
 }
 
-static int connect_to(unsigned port)
+int queue_connect(unsigned port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -158,7 +158,7 @@ static int connect_to(unsigned port)
 
 int queue_send(unsigned port, const char *line, const char *fields, const char *body)
 {
-    int fd = connect_to(port);
+    int fd = queue_connect(port);
     char *head = NULL;
     char length[64] = "";
     bool is_sent;

@@ -43,6 +43,9 @@ int queue_hub_stop(QueueHub *hub);       /* SIGTERM; its exit status, or -signal
 bool queue_try(unsigned port, QueueReply *ret, const char *line, const char *fields,
                const char *body);
 
+/* A connection; -1: nobody is there. */
+int queue_connect(unsigned port);
+
 /* The same in two steps, for requests that wait: -1: nobody is there. */
 int queue_send(unsigned port, const char *line, const char *fields, const char *body);
 bool queue_receive(int fd, QueueReply *ret); /* closes fd */

@@ -7,11 +7,15 @@
 
 #include "support/cmocka.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* More than commands of cancelled calls may be ending at once. */
+#define N_STUBBORN 200
 
 static const char *program;
 
@@ -159,7 +163,7 @@ static void commands_are_listed_and_run(void **state)
                                        "\"cat\"",
                                        "/payload/data/tools/0/input_schema",
                                        "{\"type\":\"object\"}",
-                                       "/payload/data/tools/4/name",
+                                       "/payload/data/tools/5/name",
                                        "\"echo\"",
                                        NULL};
     static const char *const failed[] = {"/payload/call_id", "\"f\"", "/payload/success", "false",
@@ -178,6 +182,56 @@ static void commands_are_listed_and_run(void **state)
     message_expect(fd, failed);
     message_send(fd, CALLS("u", "none", "{}"));
     message_expect(fd, unknown);
+    message_is_served(fd);
+    addin_stop(&f);
+    assert_int_equal(close(fd), 0);
+    addin_deinit(&f);
+}
+
+/* A structured result is sent once, and not again as text: nearly all of a message is for it. */
+static void a_result_may_fill_a_message(void **state)
+{
+    static const char head[] =
+        "{\"id\":\"1\",\"type\":\"tool_call\",\"payload\":{\"tool_name\":\"cat\","
+        "\"args\":{\"text\":\"";
+    size_t n = (size_t)16777216 - 400;
+    char *text = malloc(sizeof(head) + n + 8);
+    char *answer;
+    AddinProcess f;
+    int fd = addin_connect(&f, program, NULL, NULL, NULL, NULL);
+
+    (void)state;
+    assert_non_null(text);
+    memcpy(text, head, sizeof(head) - 1);
+    memset(text + sizeof(head) - 1, 'x', n);
+    memcpy(text + sizeof(head) - 1 + n, "\"}}}", 5);
+    message_send(fd, text);
+    answer = message_take(fd);
+    assert_non_null(answer);
+    if (strstr(answer, "\"success\":true") == NULL || strlen(answer) < n) {
+        fail_msg("got: %.300s", answer);
+    }
+    free(answer);
+    free(text);
+    message_is_served(fd);
+    addin_stop(&f);
+    assert_int_equal(close(fd), 0);
+    addin_deinit(&f);
+}
+
+static void wrong_members_are_named(void **state)
+{
+    static const char *const number[] = {"/type", "\"error\"", "/payload/message",
+                                         "\"id: expected string, got number\"", NULL};
+    static const char *const failed[] = {"/payload/success", "false", "/payload/data", "{}", NULL};
+    AddinProcess f;
+    int fd = addin_connect(&f, program, NULL, NULL, NULL, NULL);
+
+    (void)state;
+    message_send(fd, "{\"id\":5,\"type\":\"tool_call\",\"payload\":{\"tool_name\":\"cat\"}}");
+    message_expect(fd, number);
+    message_send(fd, CALLS("f", "fails", "{}"));
+    message_expect(fd, failed);
     message_is_served(fd);
     addin_stop(&f);
     assert_int_equal(close(fd), 0);
@@ -217,6 +271,142 @@ static void commands_run_one_after_the_other_if_they_are_to(void **state)
     message_expect_result(fd, "\"1\"", "{\"content\":[{\"type\":\"text\",\"text\":\"done\"}]}");
     message_expect_result(fd, "\"2\"", "{}");
     addin_stop(&f);
+    assert_int_equal(close(fd), 0);
+    addin_deinit(&f);
+}
+
+/* ---- beyond the document ---- */
+
+#define LIST_CALL                                                                                  \
+    CALLS("l", "toolwire.list_tools", "{\"understands\":[\"tool_progress\",\"tools_changed\"]}")
+
+static void a_hub_that_understands_more_is_told_what_the_add_in_does(void **state)
+{
+    static const char *const knowing[] = {"/payload/data/understands",
+                                          "[\"tool_cancel\"]",
+                                          "/payload/data/pings_in_calls",
+                                          "true",
+                                          "/payload/data/tools/0/name",
+                                          "\"cat\"",
+                                          NULL};
+    AddinProcess f;
+    char *text;
+    int fd = addin_connect(&f, program, NULL, NULL, NULL, NULL);
+
+    (void)state;
+    message_send(fd, CALLS("l", "toolwire.list_tools", "{}"));
+    text = message_take(fd);
+    assert_non_null(text);
+    assert_null(strstr(text, "understands"));
+    assert_null(strstr(text, "pings_in_calls"));
+    free(text);
+    message_send(fd, LIST_CALL);
+    message_expect(fd, knowing);
+    addin_stop(&f);
+    assert_int_equal(close(fd), 0);
+    addin_deinit(&f);
+}
+
+static void a_cancelled_call_ends_its_command(void **state)
+{
+    static const char *const ended[] = {"/payload/call_id",
+                                        "\"1\"",
+                                        "/payload/success",
+                                        "false",
+                                        "/payload/data",
+                                        "{}",
+                                        "/payload/error/code",
+                                        "\"CANCELLED\"",
+                                        NULL};
+    AddinProcess f;
+    int fd = addin_connect(&f, program, NULL, NULL, NULL, NULL);
+    int fifo;
+
+    (void)state;
+    message_send(fd, CALLS("1", "waits", "{}"));
+    fifo = command_runs(&f);
+    message_send(fd, MESSAGE("c", "tool_cancel", "{\"call_id\":\"1\"}"));
+    message_expect(fd, ended);
+    command_is_dead(fifo);
+    message_is_served(fd);
+    /* One that has ended, and one that was never there. */
+    message_send(fd, MESSAGE("c", "tool_cancel", "{\"call_id\":\"1\"}"));
+    message_send(fd, MESSAGE("c", "tool_cancel", "{\"call_id\":\"none\"}"));
+    message_is_served(fd);
+    addin_stop(&f);
+    assert_int_equal(close(fd), 0);
+    addin_deinit(&f);
+}
+
+static void a_cancelled_call_that_waits_never_runs(void **state)
+{
+    static const char *const ended[] = {"/payload/call_id", "\"2\"", "/payload/error/code",
+                                        "\"CANCELLED\"", NULL};
+    AddinProcess f;
+    int fd = addin_connect(&f, program, "--one-at-a-time", NULL, NULL, NULL);
+
+    (void)state;
+    message_send(fd, CALLS("1", "ends", "{}"));
+    message_send(fd, CALLS("2", "waits", "{}"));
+    message_send(fd, MESSAGE("c", "tool_cancel", "{\"call_id\":\"2\"}"));
+    message_expect(fd, ended);
+    command_goes_on(&f);
+    message_expect_result(fd, "\"1\"", "{\"content\":[{\"type\":\"text\",\"text\":\"done\"}]}");
+    message_is_served(fd);
+    addin_stop(&f);
+    assert_int_equal(close(fd), 0);
+    addin_deinit(&f);
+}
+
+/* A command that ignores SIGTERM outlives its call: those that wait do not run beside it, and are
+ * not refused because many were cancelled before them. */
+static void the_next_call_waits_for_the_command_of_a_cancelled_one(void **state)
+{
+    static const char *const cancelled[] = {"/payload/error/code", "\"CANCELLED\"", NULL};
+    AddinProcess f;
+    int fd = addin_connect(&f, program, "--one-at-a-time", NULL, NULL, NULL);
+    struct pollfd command = {.events = POLLIN};
+    char message[256];
+
+    (void)state;
+    message_send(fd, CALLS("0", "stubborn", "{}"));
+    command.fd = command_runs(&f);
+    for (int i = 1; i < N_STUBBORN; i++) {
+        (void)snprintf(message, sizeof(message), CALLS("%d", "stubborn", "{}"), i);
+        message_send(fd, message);
+    }
+    message_send(fd, CALLS("last", "cat", "{\"n\":1}"));
+    for (int i = 0; i < N_STUBBORN; i++) {
+        (void)snprintf(message, sizeof(message),
+                       MESSAGE("c", "tool_cancel", "{\"call_id\":\"%d\"}"), i);
+        message_send(fd, message);
+        message_expect(fd, cancelled);
+    }
+    message_expect_result(fd, "\"last\"", "{\"n\":1}");
+    assert_int_equal(poll(&command, 1, 0), 1); /* it had ended before */
+    command_is_dead(command.fd);
+    addin_stop(&f);
+    assert_int_equal(close(fd), 0);
+    addin_deinit(&f);
+}
+
+/* The tool reports ten times, if somebody wants to know. */
+static void progress_is_told_to_a_hub_that_understands_it(void **state)
+{
+    static const char *const report[] = {
+        "/type", "\"tool_progress\"", "/payload/call_id", "\"2\"", "/payload/total", "500", NULL};
+    AddinProcess f;
+    int fd = addin_connect(&f, program, "--diagnostics", NULL, NULL, NULL);
+
+    (void)state;
+    message_send(fd, CALLS("1", "sleep", "{\"ms\":500}"));
+    message_expect_type(fd, "\"tool_result\"");
+    message_send(fd, LIST_CALL);
+    message_expect_type(fd, "\"tool_result\"");
+    message_send(fd, CALLS("2", "sleep", "{\"ms\":500}"));
+    message_expect(fd, report);
+    message_expect(fd, report);
+    addin_kill(&f);
     assert_int_equal(close(fd), 0);
     addin_deinit(&f);
 }
@@ -386,8 +576,15 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_hub_that_does_not_answer_pings_is_left),
         cmocka_unit_test(a_broken_stream_is_told_why_and_left),
         cmocka_unit_test(commands_are_listed_and_run),
+        cmocka_unit_test(a_result_may_fill_a_message),
+        cmocka_unit_test(wrong_members_are_named),
         cmocka_unit_test(pings_are_answered_and_other_calls_run_while_a_command_does),
         cmocka_unit_test(commands_run_one_after_the_other_if_they_are_to),
+        cmocka_unit_test(a_hub_that_understands_more_is_told_what_the_add_in_does),
+        cmocka_unit_test(a_cancelled_call_ends_its_command),
+        cmocka_unit_test(a_cancelled_call_that_waits_never_runs),
+        cmocka_unit_test(the_next_call_waits_for_the_command_of_a_cancelled_one),
+        cmocka_unit_test(progress_is_told_to_a_hub_that_understands_it),
         cmocka_unit_test(a_hub_that_goes_ends_its_commands),
         cmocka_unit_test(a_signal_lets_commands_finish),
         cmocka_unit_test(the_drain_is_bounded),

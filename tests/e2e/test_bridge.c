@@ -526,28 +526,55 @@ static void a_request_at_the_limit_passes_and_one_byte_more_is_not_sent(void **s
     fixture_deinit(&f);
 }
 
-static void a_response_at_the_limit_arrives(void **state)
+/* The answer to a call whose result fills a frame of the call socket; free() it. */
+static char *answer_to_full_frame(Fixture *f)
 {
     static const char head[] = "{\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"";
     static const char tail[] = "\"}]}}";
     char *response = malloc(LIMIT_CALLSOCK_MESSAGE_BYTES);
     char *line;
-    Fixture f;
 
-    (void)state;
     assert_non_null(response);
     memset(response, 'y', LIMIT_CALLSOCK_MESSAGE_BYTES);
     memcpy(response, head, sizeof(head) - 1);
     memcpy(response + LIMIT_CALLSOCK_MESSAGE_BYTES - (sizeof(tail) - 1), tail, sizeof(tail) - 1);
-    fixture_init(&f, NULL);
-    is_asked(&f);
-    frame_write(f.wire, response, LIMIT_CALLSOCK_MESSAGE_BYTES);
-    line = peer_line(&f.peer);
+    is_asked(f);
+    frame_write(f->wire, response, LIMIT_CALLSOCK_MESSAGE_BYTES);
+    line = peer_line(&f->peer);
     assert_non_null(line);
+    free(response);
+    return line;
+}
+
+static void a_response_at_the_limit_arrives_where_lines_may_be_as_long(void **state)
+{
+    static const char *const flags[] = {"--max-line-bytes", "11MiB", NULL};
+    char *line;
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f, flags);
+    line = answer_to_full_frame(&f);
     assert_true(strlen(line) > LIMIT_CALLSOCK_MESSAGE_BYTES);
     assert_null(strstr(line, "isError"));
     free(line);
-    free(response);
+    is_served(&f);
+    fixture_deinit(&f);
+}
+
+/* Clients are known that close the session at 10 MiB. */
+static void a_response_that_no_line_holds_is_refused_by_name(void **state)
+{
+    char *line;
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f, NULL);
+    line = answer_to_full_frame(&f);
+    assert_non_null(strstr(line, "\"isError\":true"));
+    assert_non_null(strstr(line, "a line to this client may have 10420224 bytes (max_line_bytes, "
+                                 "--max-line-bytes)"));
+    free(line);
     is_served(&f);
     fixture_deinit(&f);
 }
@@ -607,7 +634,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_parent_may_close_after_each_answer_though_calls_wait),
         cmocka_unit_test(a_parent_that_never_answers_ends_at_the_deadline),
         cmocka_unit_test(a_request_at_the_limit_passes_and_one_byte_more_is_not_sent),
-        cmocka_unit_test(a_response_at_the_limit_arrives),
+        cmocka_unit_test(a_response_at_the_limit_arrives_where_lines_may_be_as_long),
+        cmocka_unit_test(a_response_that_no_line_holds_is_refused_by_name),
         cmocka_unit_test(a_changed_schema_file_is_announced),
         cmocka_unit_test(tools_may_come_later),
     };

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "support/files.h"
+
 static const char *program;
 
 #define TOOL(name)                                                                                 \
@@ -138,6 +140,45 @@ static void everything_passes_the_whole_chain_unchanged(void **state)
     wire_expect_end(wire);
 }
 
+#define ASKING(id, name, token)                                                                    \
+    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{\"name\":\"" name    \
+    "\",\"arguments\":{},\"_meta\":{\"progressToken\":\"" token "\"}}}"
+#define PROGRESS(token, rest)                                                                      \
+    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"                                             \
+    "progress\",\"params\":{\"progressToken\":\"" token "\",\"progress\":" rest "}}"
+
+/* A parent may report how far it is to a bridge that asked; the hosts in between are both. */
+static void progress_of_a_parent_arrives_at_the_client(void **state)
+{
+    static const char *const failed[] = {"missing both 'result' and 'error'", "\"isError\":true",
+                                         NULL};
+    Fixture f;
+    Peer peer;
+    int wire;
+
+    (void)state;
+    fixture_init(&f);
+    open_bridge(&peer, &f.places[N_HOSTS - 1]);
+    peer_send(&peer, ASKING("1", "any", "t"));
+    wire = parent_accept(f.listening);
+    frame_expect(wire, "{\"method\":\"call_tool\",\"params\":{\"name\":\"any\",\"arguments\":{},"
+                       "\"progress\":true}}");
+    frame_write_str(wire, "{\"progress\":{\"progress\":1.50,\"total\":3,\"message\":\"half\"}}");
+    peer_expect(&peer, PROGRESS("t", "1.50,\"total\":3,\"message\":\"half\""));
+    frame_write_str(wire, " { \"progress\" : {\"progress\": 2} }");
+    frame_write_str(wire, "{\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"done\"}]}}");
+    peer_expect(&peer, PROGRESS("t", "2"));
+    peer_expect(&peer, TEXT("1", "done"));
+    /* It breaks the contract to report what nobody asked for. */
+    peer_send(&peer, CALL("2", "any", "{}"));
+    frame_expect(wire, REQUEST("any", "{}"));
+    frame_write_str(wire, "{\"progress\":{\"progress\":1}}");
+    expect_parts(&peer, failed);
+    assert_int_equal(peer_finish(&peer), 0);
+    fixture_deinit(&f);
+    wire_expect_end(wire);
+}
+
 static void two_bridges_are_served_side_by_side(void **state)
 {
     static const char *const arguments[] = {"host", "--diagnostics", "--socket", NULL, NULL};
@@ -224,13 +265,82 @@ static void a_parents_tools_appear_in_serve(void **state)
     free(err);
 }
 
+/* A tool's own time reaches the bridge in the schema file; a tool without one is cut by the
+ * bridge's option, which the message names. */
+static void a_tools_own_timeout_counts_in_the_bridge(void **state)
+{
+    static const char *const done[] = {"\"id\":1,", "\"text\":\"done\"", NULL};
+    static const char *const cut[] = {
+        "\"id\":2,", "deadline passed after 300 ms: the tool sets no timeout_ms",
+        "--call-timeout-ms (30s unless given)", "\"isError\":true", NULL};
+    Place place;
+    char tools[96];
+    const char *host_arguments[] = {"host", "--tools", tools, "--socket", place.socket, NULL};
+    const char *arguments[] = {"bridge", place.socket, place.schema, "--call-timeout-ms",
+                               "300",    NULL};
+    HostProcess host;
+    size_t n;
+    char *schema;
+    Peer peer;
+
+    (void)state;
+    place_init(&place);
+    (void)snprintf(tools, sizeof(tools), "%s/tools.json", place.folder);
+    place_write(tools,
+                "[" TOOL("slow") ",\"timeout_ms\":60000,\"command\":[\"sh\",\"-c\",\"sleep 1; echo "
+                                 "done\"]}," TOOL("waits") ",\"command\":[\"sleep\",\"600\"]}]",
+                0600);
+    host_start(&host, program, host_arguments);
+    schema = files_read(place.schema, &n);
+    assert_non_null(strstr(schema, "\"timeout_ms\":60000"));
+    free(schema);
+    peer_open(&peer, program, arguments);
+    peer_send(&peer, CALL("1", "slow", "{}"));
+    expect_parts(&peer, done);
+    peer_send(&peer, CALL("2", "waits", "{}"));
+    expect_parts(&peer, cut);
+    assert_int_equal(peer_finish(&peer), 0);
+    assert_int_equal(host_stop(&host, SIGTERM), 0);
+    assert_int_equal(unlink(tools), 0);
+    place_deinit(&place);
+}
+
+static void a_parent_that_exceeds_a_tools_own_timeout_is_cut(void **state)
+{
+    static const char *const cut[] = {"\"id\":1,",
+                                      "deadline passed after 200 ms: the tool's timeout_ms",
+                                      "\"isError\":true", NULL};
+    Place place;
+    const char *arguments[] = {"bridge", place.socket, place.schema, NULL};
+    int listening;
+    int wire;
+    Peer peer;
+
+    (void)state;
+    place_init(&place);
+    place_write(place.schema, "[" TOOL("brief") ",\"timeout_ms\":200}]", 0600);
+    listening = parent_listen(&place);
+    peer_open(&peer, program, arguments);
+    peer_send(&peer, CALL("1", "brief", "{}"));
+    wire = parent_accept(listening);
+    frame_expect(wire, REQUEST("brief", "{}"));
+    expect_parts(&peer, cut);
+    assert_int_equal(peer_finish(&peer), 0);
+    wire_expect_end(wire);
+    assert_int_equal(close(listening), 0);
+    place_deinit(&place);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_passes_the_whole_chain_unchanged),
+        cmocka_unit_test(progress_of_a_parent_arrives_at_the_client),
         cmocka_unit_test(two_bridges_are_served_side_by_side),
         cmocka_unit_test(a_change_at_the_bottom_is_announced_at_the_top),
         cmocka_unit_test(a_parents_tools_appear_in_serve),
+        cmocka_unit_test(a_tools_own_timeout_counts_in_the_bridge),
+        cmocka_unit_test(a_parent_that_exceeds_a_tools_own_timeout_is_cut),
     };
 
     if (argc != 2) {

@@ -449,7 +449,7 @@ static void an_add_in_of_the_original_works_with_a_tools_file(void **state)
     (void)state;
     serve_tools(&hub, flags);
     addin_connect(&addin, &hub);
-    addin_expect_call(&addin, "toolwire.list_tools", "{}", id);
+    addin_expect_call(&addin, "toolwire.list_tools", PIPE_LIST_ARGS, id);
     (void)snprintf(message, sizeof(message),
                    "{\"id\":\"6f9619ff-8b86-d011-b42d-00cf4fc964ff\",\"type\":\"tool_result\","
                    "\"timestamp\":\"2025-01-15T10:30:00.1234567\\u002B00:00\",\"payload\":{"
@@ -526,7 +526,8 @@ static char *large_result(const char *call_id, size_t n)
 
 static void a_result_at_the_limit_arrives_and_one_byte_more_is_refused(void **state)
 {
-    static const char *const flags[] = {"--max-response-bytes", "64MiB", NULL};
+    static const char *const flags[] = {"--max-response-bytes", "64MiB", "--max-line-bytes",
+                                        "64MiB", NULL};
     PipeHubProcess hub;
     AddinPeer addin;
     AddinPeer other;
@@ -557,7 +558,7 @@ static void a_result_at_the_limit_arrives_and_one_byte_more_is_refused(void **st
     addin_expect_call(&addin, "revit.any", "{}", id);
     addin_write(&addin, header, sizeof(header));
     addin_expect_error(&addin, "PIPE_MESSAGE_TOO_LARGE", "16777217 bytes declared");
-    hub_expect_failure(&hub, 2, "PIPE_DISCONNECTED", "");
+    hub_expect_failure(&hub, 2, "PIPE_MESSAGE_TOO_LARGE", "");
     addin_expect_end(&addin);
     hub_send(&hub, CALL("3", "revit.any", "{}"));
     addin_expect_call(&other, "revit.any", "{}", id);

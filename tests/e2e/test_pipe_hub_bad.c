@@ -135,17 +135,23 @@ static void what_is_no_message_ends_the_connection(void **state)
         size_t n;
         const char *code;
         const char *words;
+        const char *ends; /* what the call is told */
     } cases[] = {
-#define ROW(bytes, code, words) {bytes, sizeof(bytes) - 1, code, words}
+#define ROW(bytes, code, words) {bytes, sizeof(bytes) - 1, code, words, "PIPE_DISCONNECTED"}
+#define LARGE(bytes, words)                                                                        \
+    {                                                                                              \
+        bytes, sizeof(bytes) - 1, "PIPE_MESSAGE_TOO_LARGE", words, "PIPE_MESSAGE_TOO_LARGE"        \
+    }
         ROW("\x0f\0\0\0{\"type\":\"p\xffng\"}", "PIPE_PROTOCOL_ERROR", "invalid UTF-8"),
         ROW("\x03\0\0\0{a}", "PIPE_PROTOCOL_ERROR", "Invalid JSON"),
         ROW("\x02\0\0\0[]", "PIPE_PROTOCOL_ERROR", ""),
         ROW("\x0a\0\0\0{\"id\":\"7\"}", "PIPE_PROTOCOL_ERROR", "type: expected string"),
         ROW("\0\0\0\0", "PIPE_PROTOCOL_ERROR", ""),
-        ROW("\xff\xff\xff\xff", "PIPE_MESSAGE_TOO_LARGE", "4294967295 bytes declared"),
-        ROW("\0\0\0\x80", "PIPE_MESSAGE_TOO_LARGE", "2147483648 bytes declared"),
-        ROW("\x01\0\0\x01", "PIPE_MESSAGE_TOO_LARGE", "16777217 bytes declared"),
+        LARGE("\xff\xff\xff\xff", "4294967295 bytes declared"),
+        LARGE("\0\0\0\x80", "2147483648 bytes declared"),
+        LARGE("\x01\0\0\x01", "16777217 bytes declared"),
 #undef ROW
+#undef LARGE
     };
     Fixture f;
 
@@ -159,11 +165,92 @@ static void what_is_no_message_ends_the_connection(void **state)
         addin_write(&bad, cases[i].bytes, cases[i].n);
         addin_expect_error(&bad, cases[i].code, cases[i].words);
         addin_expect_end(&bad);
-        hub_expect_failure(&f.hub, 1, "PIPE_DISCONNECTED", "");
+        hub_expect_failure(&f.hub, 1, cases[i].ends, "");
         hub_await_tools_changed(&f.hub);
         expect_good_is_served(&f);
     }
     fixture_deinit(&f);
+}
+
+/* Of several calls the one whose result is too long is told so, whenever its id comes. */
+static void the_call_of_a_result_over_the_limit_is_told_so(void **state)
+{
+    char ids[3][40];
+    char head[160];
+    AddinPeer bad;
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f, NULL);
+    open_bad_with_a_call(&f, &bad, ids[0]);
+    hub_send(&f.hub, CALL("2", "bad.tool", "{}"));
+    addin_expect_call(&bad, "bad.tool", NULL, ids[1]);
+    hub_send(&f.hub, CALL("3", "bad.tool", "{}"));
+    addin_expect_call(&bad, "bad.tool", NULL, ids[2]);
+    addin_write(&bad, "\x01\0\0\x01", 4); /* alone, as .NET add-ins write it */
+    addin_expect_error(&bad, "PIPE_MESSAGE_TOO_LARGE", "16777217 bytes declared");
+    (void)snprintf(
+        head, sizeof(head),
+        "{\"id\":\"r\",\"type\":\"tool_result\",\"payload\":{\"call_id\":\"%s\",\"data\":{",
+        ids[1]);
+    addin_write(&bad, head, strlen(head));
+    hub_expect_failure(&f.hub, 2, "PIPE_MESSAGE_TOO_LARGE", "the call has been done");
+    addin_expect_end(&bad);
+    hub_expect_failure(&f.hub, 1, "PIPE_DISCONNECTED", "");
+    hub_expect_failure(&f.hub, 3, "PIPE_DISCONNECTED", "");
+    hub_await_tools_changed(&f.hub);
+    expect_good_is_served(&f);
+    fixture_deinit(&f);
+}
+
+/* One that never says whose it is is not waited for. */
+static void a_frame_over_the_limit_that_names_no_call_fails_all(void **state)
+{
+    char id[40];
+    AddinPeer bad;
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f, NULL);
+    open_bad_with_a_call(&f, &bad, id);
+    hub_send(&f.hub, CALL("2", "bad.tool", "{}"));
+    addin_expect_call(&bad, "bad.tool", NULL, id);
+    addin_write(&bad, "\x01\0\0\x01", 4);
+    addin_expect_error(&bad, "PIPE_MESSAGE_TOO_LARGE", "16777217 bytes declared");
+    addin_expect_end(&bad);
+    hub_expect_failure(&f.hub, 1, "PIPE_DISCONNECTED", "");
+    hub_expect_failure(&f.hub, 2, "PIPE_DISCONNECTED", "");
+    hub_await_tools_changed(&f.hub);
+    expect_good_is_served(&f);
+    fixture_deinit(&f);
+}
+
+/* Told so while it has said nothing else: it has no calls yet. And so is whoever reads the log. */
+static void an_add_in_of_the_other_byte_order_is_told_so(void **state)
+{
+    FILE *log = tmpfile();
+    int err = dup(STDERR_FILENO);
+    char text[4096] = "";
+    AddinPeer bad;
+    char id[40];
+    Fixture f;
+
+    (void)state;
+    assert_non_null(log);
+    assert_int_equal(dup2(fileno(log), STDERR_FILENO), STDERR_FILENO);
+    fixture_init(&f, NULL);
+    assert_int_equal(dup2(err, STDERR_FILENO), STDERR_FILENO);
+    assert_int_equal(close(err), 0);
+    addin_connect(&bad, &f.hub);
+    addin_expect_call(&bad, "toolwire.list_tools", NULL, id);
+    addin_write(&bad, "\0\0\0\x78", 4);
+    addin_expect_error(&bad, "PIPE_MESSAGE_TOO_LARGE", "in the other byte order the length is 120");
+    addin_expect_end(&bad);
+    expect_good_is_served(&f);
+    fixture_deinit(&f);
+    assert_true(pread(fileno(log), text, sizeof(text) - 1, 0) > 0);
+    assert_non_null(strstr(text, "in the other byte order the length is 120"));
+    assert_int_equal(fclose(log), 0);
 }
 
 static void a_frame_that_is_cut_off_ends_with_its_connection(void **state)
@@ -379,6 +466,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(messages_that_are_wrong_are_answered_and_the_add_in_goes_on),
         cmocka_unit_test(a_result_with_a_wrong_member_fails_its_call),
         cmocka_unit_test(what_is_no_message_ends_the_connection),
+        cmocka_unit_test(the_call_of_a_result_over_the_limit_is_told_so),
+        cmocka_unit_test(a_frame_over_the_limit_that_names_no_call_fails_all),
+        cmocka_unit_test(an_add_in_of_the_other_byte_order_is_told_so),
         cmocka_unit_test(a_frame_that_is_cut_off_ends_with_its_connection),
         cmocka_unit_test(one_that_says_nothing_is_found_dead),
         cmocka_unit_test(one_that_sends_a_byte_at_a_time_is_found_dead),

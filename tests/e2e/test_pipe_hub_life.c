@@ -168,6 +168,84 @@ static void wrong_use_is_explained(void **state)
     hub_deinit(&hub);
 }
 
+/* Files as the original has them: one tool each, in a folder, with members that are its own. */
+static void the_tool_files_of_the_original_are_read(void **state)
+{
+    static const char file[] =
+        "{\"name\":\"%s\",\"adapter\":\"revit\",\"description\":\"Does something.\","
+        "\"version\":\"1.0.0\",\"permissions\":{\"mode\":\"write\"},\"parameters\":{\"type\":"
+        "\"object\",\"properties\":{\"id\":{\"type\":\"integer\"}},\"required\":[\"id\"]},"
+        "\"returns\":{\"type\":\"object\"},\"examples\":[{\"description\":\"x\",\"args\":{}}]}";
+    static const char *const names[] = {"revit.first", "revit.second"};
+    PipeHubProcess hub;
+    AddinPeer addin;
+    char folder[96];
+    char paths[2][160];
+    char text[1024];
+    char *warning;
+    char *err;
+    char id[40];
+
+    (void)state;
+    hub_init(&hub, program);
+    (void)snprintf(folder, sizeof(folder), "%s/tools", hub.folder);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(names); i++) {
+        (void)snprintf(paths[i], sizeof(paths[i]), "%s/%s.json", folder, names[i]);
+        (void)snprintf(text, sizeof(text), file, names[i]);
+        hub_write_file(paths[i], text);
+    }
+    {
+        const char *const flags[] = {"--pipe-tools", folder, NULL};
+        const char *const arguments[] = {"serve",        "--pipe", PIPE_NAME,
+                                         "--pipe-tools", folder,   NULL};
+
+        /* One warning for all of them. */
+        assert_int_equal(run_program(program, arguments, NULL, &err), 0);
+        warning = strstr(err, "are ignored: adapter, version, permissions, returns, examples\n");
+        assert_non_null(warning);
+        assert_null(strstr(warning + 1, "are ignored"));
+        free(err);
+        hub_serve(&hub, flags);
+    }
+    hub_expect_tools(&hub, "revit.first revit.second ");
+    addin_connect(&addin, &hub);
+    addin_offer_unknown(&addin);
+    hub_send(&hub, CALL("1", "revit.second", "{\"id\":\"x\"}"));
+    hub_expect_failure(&hub, 1, "SCHEMA_VALIDATION_FAILED", "id");
+    hub_send(&hub, CALL("2", "revit.second", "{\"id\":7}"));
+    addin_expect_call(&addin, "revit.second", "{\"id\":7}", id);
+    addin_answer(&addin, id, "{\"n\":1}");
+    hub_expect_result(&hub, 2, "{\"n\":1}", NULL);
+    addin_close(&addin);
+    hub_end(&hub);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(names); i++) {
+        assert_int_equal(unlink(paths[i]), 0);
+    }
+    assert_int_equal(rmdir(folder), 0);
+    hub_deinit(&hub);
+}
+
+/* Which tool it is, not only where in the file it stands. */
+static void a_clash_names_the_tool(void **state)
+{
+    PipeHubProcess hub;
+    char *err;
+
+    (void)state;
+    hub_init(&hub, program);
+    hub_write_file(hub.tools, "[" PIPE_TOOL("first") "," PIPE_TOOL("echo") "]");
+    {
+        const char *const arguments[] = {"serve",        "--diagnostics", "--pipe", PIPE_NAME,
+                                         "--pipe-tools", hub.tools,       NULL};
+
+        assert_int_equal(run_program(program, arguments, NULL, &err), 2);
+    }
+    assert_non_null(strstr(err, "[1].name: there is a tool \"echo\" already"));
+    free(err);
+    hub_deinit(&hub);
+}
+
 static void what_is_no_pipe_is_not_touched(void **state)
 {
     const char *const arguments[] = {"serve", "--no-toolkit", "--pipe", PIPE_NAME, NULL};
@@ -418,6 +496,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_pipe_that_another_hub_has_is_refused_with_its_pid),
         cmocka_unit_test(what_a_killed_hub_left_is_replaced),
         cmocka_unit_test(wrong_use_is_explained),
+        cmocka_unit_test(the_tool_files_of_the_original_are_read),
+        cmocka_unit_test(a_clash_names_the_tool),
         cmocka_unit_test(what_is_no_pipe_is_not_touched),
         cmocka_unit_test(both_sides_ping_and_answer),
         cmocka_unit_test(an_add_in_without_a_pong_is_dead),

@@ -15,19 +15,24 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *program;
 
 #define HANG_MS 60000 /* only ends a test that would hang */
 
-/* One that gives its arguments back, one that fails. */
+/* One that gives its arguments back, one that fails, and one that may take an hour, and says the
+ * line that comes through the FIFO `gate` beside the file. */
 #define COMMANDS                                                                                   \
     "[{\"name\":\"app.same\",\"description\":\"Gives them back.\",\"input_schema\":{\"type\":"     \
     "\"object\"},\"output_schema\":{\"type\":\"object\"},\"command\":[\"cat\"]},"                  \
     "{\"name\":\"app.broken\",\"description\":\"Fails.\",\"input_schema\":{\"type\":\"object\"},"  \
-    "\"command\":[\"sh\",\"-c\",\"echo it broke >&2; exit 3\"]}]"
-#define OFFERED "app.same app.broken echo sleep fail "
+    "\"command\":[\"sh\",\"-c\",\"echo it broke >&2; exit 3\"]},"                                  \
+    "{\"name\":\"app.long\",\"description\":\"Waits.\",\"input_schema\":{\"type\":\"object\"},"    \
+    "\"timeout_ms\":3600000,\"cwd\":\".\",\"command\":[\"sh\",\"-c\",\"read line <gate; echo "     \
+    "$line\"]}]"
+#define OFFERED "app.same app.broken app.long echo sleep fail "
 
 /* ---- the add-in's process ---- */
 
@@ -187,6 +192,70 @@ static void calls_run_side_by_side(void **state)
     hub_deinit(&f.hub);
 }
 
+/* Without its own time the first call would have ended before the second, which began later. */
+static void a_tools_own_time_is_the_hubs_too(void **state)
+{
+    static const char *const flags[] = {"--call-timeout-ms", "1s", NULL};
+    char gate[96];
+    Fixture f;
+    int fd;
+
+    (void)state;
+    fixture_init(&f, flags);
+    (void)snprintf(gate, sizeof(gate), "%s/gate", f.hub.folder);
+    assert_int_equal(mkfifo(gate, 0600), 0);
+    hub_send(&f.hub, CALL("1", "app.long", "{}"));
+    fd = open(gate, O_WRONLY | O_CLOEXEC); /* waits until the command runs */
+    assert_true(fd >= 0);
+    hub_send(&f.hub, CALL("2", "sleep", "{\"ms\":600000}"));
+    hub_expect_failure(&f.hub, 2, "PIPE_TIMEOUT", "");
+    assert_int_equal(write(fd, "done\n", 5), 5);
+    assert_int_equal(close(fd), 0);
+    expect_text(&f, 1, "done");
+    assert_int_equal(unlink(gate), 0);
+    fixture_deinit(&f);
+}
+
+/* Progress comes from the tool to the client, and a cancel from the client to the command. */
+static void progress_and_cancelling_pass_both(void **state)
+{
+    char gate[96];
+    char *line;
+    Fixture f;
+    int fd;
+
+    (void)state;
+    fixture_init(&f, NULL);
+    hub_send(&f.hub, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
+                     "\"sleep\",\"arguments\":{\"ms\":500},\"_meta\":{\"progressToken\":\"t\"}}}");
+    line = hub_answer(&f.hub);
+    if (strstr(line, "notifications/progress") == NULL || strstr(line, "\"total\":500") == NULL) {
+        fail_msg("got: %s", line);
+    }
+    while (strstr(line, "notifications/progress") != NULL) {
+        free(line);
+        line = hub_answer(&f.hub);
+    }
+    assert_non_null(strstr(line, "slept 500 ms"));
+    free(line);
+    (void)snprintf(gate, sizeof(gate), "%s/gate", f.hub.folder);
+    assert_int_equal(mkfifo(gate, 0600), 0);
+    hub_send(&f.hub, CALL("2", "app.long", "{}"));
+    fd = open(gate, O_WRONLY | O_CLOEXEC); /* waits until the command runs */
+    assert_true(fd >= 0);
+    hub_send(&f.hub, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+                     "\"requestId\":2}}");
+    {
+        struct pollfd reader = {.fd = fd}; /* nobody reads any more */
+
+        assert_int_equal(poll(&reader, 1, HANG_MS), 1);
+        assert_int_equal(reader.revents & POLLERR, POLLERR);
+    }
+    assert_int_equal(close(fd), 0);
+    assert_int_equal(unlink(gate), 0);
+    fixture_deinit(&f);
+}
+
 static void an_add_in_waits_for_its_hub(void **state)
 {
     Fixture f;
@@ -292,6 +361,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_run_in_the_add_in),
         cmocka_unit_test(calls_run_side_by_side),
+        cmocka_unit_test(a_tools_own_time_is_the_hubs_too),
+        cmocka_unit_test(progress_and_cancelling_pass_both),
         cmocka_unit_test(an_add_in_waits_for_its_hub),
         cmocka_unit_test(an_add_in_that_is_killed_fails_its_calls_and_can_come_back),
         cmocka_unit_test(an_add_in_finds_a_hub_that_comes_back),

@@ -90,17 +90,79 @@ static void a_job_has_a_result(void **state)
         enqueue(hub, "{\"method\":\"echo\",\"params\":{\"n\":12345678901234567890.10},\"id\":7}");
 
     queue_ask(hub, &reply, 200, about("GET /get_result?jobId=", id, "&waitMs=60000"), NULL);
-    queue_reply_has(&reply, "/n", "12345678901234567890.10");
-    queue_reply_has(&reply, "/ok", "true");
-    queue_reply_has(&reply, "/code", "OK");
-    queue_reply_has(&reply, "/context/method", "echo");
+    queue_reply_has(&reply, "/jsonrpc", "2.0");
+    queue_reply_has(&reply, "/id", "7");
+    queue_reply_has(&reply, "/result/method", "echo");
+    queue_reply_has(&reply, "/result/jobId", id);
+    queue_reply_has(&reply, "/result/result/n", "12345678901234567890.10");
+    queue_reply_has(&reply, "/result/result/ok", "true");
+    queue_reply_has(&reply, "/result/result/code", "OK");
+    queue_reply_has(&reply, "/result/result/context/method", "echo");
     queue_reply_deinit(&reply);
     queue_ask(hub, &reply, 200, about("GET /job/", id, ""), NULL);
     queue_reply_has(&reply, "/state", "SUCCEEDED");
     queue_reply_has(&reply, "/rpc_id", "7");
     queue_reply_has(&reply, "/params_json", "{\"n\":12345678901234567890.10}");
     queue_reply_has(&reply, "/attempts", "1");
-    queue_reply_has(&reply, "/result/n", "12345678901234567890.10");
+    queue_reply_has(&reply, "/result/result/n", "12345678901234567890.10");
+    queue_reply_deinit(&reply);
+    free(id);
+}
+
+/* Where the envelope stands on each path (docs/commands.md). */
+static void each_path_has_its_depth(void **state)
+{
+    static const struct {
+        const char *line;
+        const char *at;
+    } rows[] = {
+        {"POST /rpc?waitMs=60000", "/result/result/n"},
+        {"POST /rpc/echo?waitMs=60000", "/result/result/n"},
+        {"POST /enqueue?waitMs=60000", "/result/result/n"}, /* the row */
+    };
+    static const char body[] =
+        "{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"echo\",\"params\":{\"n\":5}}";
+    const QueueHub *hub = *state;
+    char *id = enqueue(hub, body);
+    QueueReply reply;
+    QueueReply inner = {.status = 0};
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        queue_ask(hub, &reply, 200, rows[i].line, body);
+        queue_reply_has(&reply, rows[i].at, "5");
+        queue_reply_deinit(&reply);
+    }
+    queue_ask(hub, &reply, 200, about("GET /get_result?jobId=", id, "&waitMs=60000"), NULL);
+    queue_reply_has(&reply, "/result/result/n", "5");
+    queue_reply_deinit(&reply);
+    queue_ask(hub, &reply, 200, about("GET /job/", id, ""), NULL);
+    queue_reply_has(&reply, "/rpc_id", "a");
+    queue_reply_has(&reply, "/result/result/n", "5");
+    /* result_json is a text, and what it says is the reply. */
+    inner.body = queue_reply_get(&reply, "/result_json");
+    inner.n_body = strlen(inner.body);
+    arena_init(&inner.arena, (size_t)1 << 20);
+    queue_reply_has(&inner, "/id", "a");
+    queue_reply_has(&inner, "/result/result/n", "5");
+    free(inner.body);
+    queue_reply_deinit(&inner);
+    queue_reply_deinit(&reply);
+    queue_ask(hub, &reply, 200, "GET /jobs?limit=1", NULL);
+    queue_reply_has(&reply, "/jobs/0/rpc_id", "a");
+    queue_reply_has(&reply, "/items/0/rpc_id", "a");
+    queue_reply_deinit(&reply);
+    /* What is answered without a job, and refusals. */
+    queue_ask(hub, &reply, 200, "POST /enqueue", "{\"method\":\"list_commands\"}");
+    queue_reply_has(&reply, "/commands/0", "echo");
+    queue_reply_deinit(&reply);
+    queue_ask(hub, &reply, 200, "POST /rpc", "{\"id\":1,\"method\":\"list_commands\"}");
+    queue_reply_has(&reply, "/result/result/commands/0", "echo");
+    queue_reply_deinit(&reply);
+    queue_ask(hub, &reply, 404, "POST /enqueue", "{\"method\":\"no\"}");
+    queue_reply_has(&reply, "/code", "UNKNOWN_COMMAND");
+    queue_reply_deinit(&reply);
+    queue_ask(hub, &reply, 200, "POST /rpc", "{\"id\":1,\"method\":\"no\"}");
+    queue_reply_has(&reply, "/result/result/code", "UNKNOWN_COMMAND");
     queue_reply_deinit(&reply);
     free(id);
 }
@@ -228,8 +290,8 @@ static void a_job_that_runs_is_cancelled(void **state)
     /* Whoever waits is told. */
     assert_true(queue_receive(fd, &reply));
     assert_int_equal(reply.status, 200);
-    queue_reply_has(&reply, "/ok", "false");
-    queue_reply_has(&reply, "/code", "CANCELLED");
+    queue_reply_has(&reply, "/result/result/ok", "false");
+    queue_reply_has(&reply, "/result/result/code", "CANCELLED");
     queue_reply_deinit(&reply);
     queue_ask(hub, &reply, 409, about("POST /job/", id, "/cancel"), NULL);
     queue_reply_has(&reply, "/code", "ALREADY_OVER");
@@ -414,8 +476,8 @@ static void an_application_fetches_and_answers(void **state)
     /* Whoever waited for it goes on. */
     assert_true(queue_receive(fd, &reply));
     queue_reply_has(&reply, "/state", "SUCCEEDED");
-    queue_reply_has(&reply, "/result/v", "12345678901234567890");
-    queue_reply_has(&reply, "/result/context/method", "app.do");
+    queue_reply_has(&reply, "/result/result/v", "12345678901234567890");
+    queue_reply_has(&reply, "/result/result/context/method", "app.do");
     queue_reply_deinit(&reply);
     post(hub, 409, "POST /post_result", handed, ",\"result\":2", "/code", "ALREADY_OVER");
     post(hub, 409, "POST /heartbeat", handed, "", "/code", "ALREADY_OVER");
@@ -445,7 +507,7 @@ static void an_old_lease_is_refused(void **state)
     post(hub, 409, "POST /heartbeat", first, "", "/code", "LEASE_LOST");
     post(hub, 200, "POST /post_result", second, ",\"result\":\"new\"", "/state", "SUCCEEDED");
     queue_ask(hub, &reply, 200, about("GET /get_result?jobId=", id, ""), NULL);
-    queue_reply_has(&reply, "/result", "new");
+    queue_reply_has(&reply, "/result/result/result", "new");
     queue_reply_deinit(&reply);
     free(first);
     free(second);
@@ -569,8 +631,8 @@ static void a_job_that_runs_may_end(void **state)
     assert_int_equal(queue_hub_stop(hub), 0);
     queue_hub_start(hub, SETTINGS);
     queue_ask(hub, &reply, 200, about("GET /get_result?jobId=", id, ""), NULL);
-    queue_reply_has(&reply, "/ok", "true");
-    queue_reply_has(&reply, "/result", "done");
+    queue_reply_has(&reply, "/result/result/ok", "true");
+    queue_reply_has(&reply, "/result/result/result", "done");
     queue_reply_deinit(&reply);
     free(id);
 }
@@ -625,7 +687,7 @@ static void what_was_running_is_interrupted(void **state)
     queue_ask(hub, &reply, 200, about("GET /job/", id, ""), NULL);
     queue_reply_has(&reply, "/state", "FAILED");
     queue_reply_has(&reply, "/error_code", "INTERRUPTED");
-    queue_reply_has(&reply, "/result/code", "INTERRUPTED");
+    queue_reply_has(&reply, "/result/result/code", "INTERRUPTED");
     queue_reply_deinit(&reply);
     free(id);
 }
@@ -634,6 +696,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_job_has_a_result, start, end),
+        cmocka_unit_test_setup_teardown(each_path_has_its_depth, start, end),
         cmocka_unit_test_setup_teardown(a_reply_nests_the_envelope, start, end),
         cmocka_unit_test_setup_teardown(equal_ids_are_told_apart, start, end),
         cmocka_unit_test_setup_teardown(a_key_counts_once, start, end),

@@ -84,7 +84,7 @@ static void a_dropped_result_is_gone(void **state)
     (void)snprintf(line, sizeof(line), "GET /job/%s", id);
     queue_ask(hub, &reply, 200, line, NULL);
     queue_reply_has(&reply, "/state", "SUCCEEDED");
-    queue_reply_has(&reply, "/result/code", "RESULT_DROPPED");
+    queue_reply_has(&reply, "/result/result/code", "RESULT_DROPPED");
     queue_reply_deinit(&reply);
     free(id);
 }
@@ -115,7 +115,7 @@ static void a_repeat_has_the_whole_answer(void **state)
     queue_reply_has(&reply, "/result/queued", "true");
     queue_reply_deinit(&reply);
     queue_ask(hub, &reply, 200, "POST /enqueue?waitMs=60000", KEYED("10"));
-    queue_reply_has(&reply, "/result/q", "1");
+    queue_reply_has(&reply, "/result/result/q", "1");
     queue_reply_has(&reply, "/rpc_id", "7");
     queue_reply_deinit(&reply);
     queue_ask(hub, &reply, 200, "POST /rpc", "{\"id\":7,\"method\":\"echo\"}");
@@ -327,7 +327,7 @@ static void a_result_comes_while_the_hub_ends(void **state)
     assert_int_equal(fclose(go), 0);
     assert_true(queue_receive(fd, &reply));
     assert_int_equal(reply.status, 200);
-    queue_reply_has(&reply, "/result", "done");
+    queue_reply_has(&reply, "/result/result/result", "done");
     queue_reply_deinit(&reply);
     free(id);
 }

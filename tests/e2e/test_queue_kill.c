@@ -259,7 +259,7 @@ static void check_job(World *w, Job *job)
 
         (void)snprintf(mark, sizeof(mark), "%u", job->mark);
         assert_int_equal(reply.status, 200);
-        queue_reply_has(&reply, "/mark", mark);
+        queue_reply_has(&reply, "/result/result/mark", mark);
     }
     queue_reply_deinit(&reply);
 }

@@ -24,6 +24,10 @@
 
 static const char *program;
 
+/* The longest line of one test. */
+#define LINE_BYTES 1200
+#define LINE_WORDS "1200"
+
 static int watchdog_start(void **state)
 {
     (void)state;
@@ -83,7 +87,18 @@ static void bad_input_has_its_answer_and_the_next_request_is_served(void **state
         {"garbage", SPAN_INIT("\x00\xff\xfe\x80 garbage"), -32700, "null"},
         {"words", SPAN_INIT("hello"), -32700, "null"},
         {"half a UTF-8 sequence", SPAN_INIT("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"p\xc3\"}"),
-         -32700, "null"},
+         -32700, "1"},
+        {"a mistake before the id",
+         SPAN_INIT(
+             "{\"method\":\"ping\",\"params\":{a:1},\"jsonrpc\":\"2.0\",\"id\":\"x\\ud83d\"}"),
+         -32700, "\"x\\ud83d\""},
+        {"an id inside of params",
+         SPAN_INIT("{\"method\":\"ping\",\"params\":{\"id\":5,\"s\":\"\\\"id\\\":6\"}"), -32700,
+         "null"},
+        {"a missing quote", SPAN_INIT("{\"method\":\"ping,\"jsonrpc\":\"2.0\",\"id\":8}"), -32700,
+         "null"},
+        {"half an answer to a question of ours",
+         SPAN_INIT("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{"), -32700, "null"},
         {"half a message", SPAN_INIT("{\"jsonrpc\":\"2.0\",\"id\":1,"), -32700, "null"},
         {"a number", SPAN_INIT("5"), -32600, "null"},
         {"a batch", SPAN_INIT("[" CALL("1", "echo", "{\"message\":\"x\"}") "]"), -32600, "null"},
@@ -181,6 +196,7 @@ static char *echo_of_size(size_t n)
 
 static void a_request_of_1_MiB_passes_and_one_byte_more_does_not(void **state)
 {
+    static const char late_id[] = "{\"method\":\"tools/call\",\"params\":{\"id\":5,\"text\":\"";
     char *fits = echo_of_size(LIMIT_MCP_REQUEST_BYTES);
     char *too_long = echo_of_size(LIMIT_MCP_REQUEST_BYTES + 1);
     char *line;
@@ -189,7 +205,15 @@ static void a_request_of_1_MiB_passes_and_one_byte_more_does_not(void **state)
     (void)state;
     start(&peer, with_diagnostics);
     peer_send_bytes(&peer, too_long, LIMIT_MCP_REQUEST_BYTES + 2);
-    assert_int_equal(error_code(&peer, "null"), -32600);
+    assert_int_equal(error_code(&peer, "1"), -32600);
+    /* The official clients write the id last: it is found behind what was thrown away. */
+    peer_send_bytes(&peer, late_id, sizeof(late_id) - 1);
+    memset(too_long, 'x', LIMIT_MCP_REQUEST_BYTES);
+    for (size_t i = 0; i < 3; i++) {
+        peer_send_bytes(&peer, too_long, LIMIT_MCP_REQUEST_BYTES);
+    }
+    peer_send(&peer, "\\\",\\\"id\\\":6\"},\"jsonrpc\":\"2.0\",\"id\":7}");
+    assert_int_equal(error_code(&peer, "7"), -32600);
     peer_send_bytes(&peer, fits, LIMIT_MCP_REQUEST_BYTES + 1);
     line = peer_line(&peer);
     assert_non_null(line);
@@ -647,6 +671,63 @@ static void an_orphan_ends(void **state)
 
 #define WATCHED(test) cmocka_unit_test_setup_teardown(test, watchdog_start, watchdog_stop)
 
+/* Takes the next line, which must be an answer to `id` that names the limit. */
+static void expect_too_long(Peer *peer, const char *id, const char *kind)
+{
+    char *line = peer_line(peer);
+
+    assert_non_null(line);
+    assert_true(strlen(line) < LINE_BYTES);
+    assert_non_null(strstr(line, id));
+    assert_non_null(strstr(line, kind));
+    assert_non_null(strstr(line, "a line to this client may have " LINE_WORDS " bytes "
+                                 "(max_line_bytes, --max-line-bytes)"));
+    free(line);
+}
+
+/* Newline included; and what is longer is an error of its own request, whatever that was. */
+static void a_line_is_as_long_as_it_may_be_and_no_longer(void **state)
+{
+    static const char *const arguments[] = {"serve", "--diagnostics", "--max-line-bytes",
+                                            LINE_WORDS, NULL};
+    static const char around[] = TEXT("1", "");
+    size_t n_text = LINE_BYTES - sizeof(around); /* its NUL counts for the newline */
+    char *request = malloc(LINE_BYTES * 2);
+    char *line;
+    Peer peer;
+
+    (void)state;
+    assert_non_null(request);
+    peer_open(&peer, program, arguments);
+    for (size_t more = 0; more < 2; more++) {
+        (void)snprintf(
+            request, LINE_BYTES * 2,
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
+            "\"echo\",\"arguments\":{\"message\":\"%0*d\"}}}",
+            (int)(n_text + more), 0);
+        peer_send(&peer, request);
+        if (more == 0) {
+            line = peer_line(&peer);
+            assert_non_null(line);
+            assert_int_equal(strlen(line) + 1, LINE_BYTES);
+            assert_null(strstr(line, "isError"));
+            free(line);
+        } else {
+            expect_too_long(&peer, "\"id\":1,", "\"isError\":true");
+        }
+    }
+    peer_send(&peer, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}");
+    expect_too_long(&peer, "\"id\":2,", "\"error\":{\"code\":-32603,");
+    peer_send(&peer,
+              "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"resources/read\",\"params\":{\"uri\":"
+              "\"template://makefile/rust/cli\"}}");
+    expect_too_long(&peer, "\"id\":3,", "\"error\":{\"code\":-32603,");
+    peer_send(&peer, "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"ping\"}");
+    peer_expect(&peer, "{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{}}");
+    assert_int_equal(peer_finish(&peer), 0);
+    free(request);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -671,6 +752,7 @@ int main(int argc, char **argv)
         WATCHED(a_client_that_has_gone_ends_the_program_without_a_signal),
         WATCHED(a_client_that_neither_reads_nor_writes_is_given_up),
         WATCHED(an_orphan_ends),
+        WATCHED(a_line_is_as_long_as_it_may_be_and_no_longer),
     };
 
     if (argc != 2) {

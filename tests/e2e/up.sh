@@ -487,6 +487,76 @@ kill -TERM "$pid"
 ended "$pid"
 cd ..
 
+# ---- servers whose tools nobody has asked for yet ----
+
+mkdir servers
+cat >servers/settings.json <<END
+{"state": "$work/servers/state", "mcpServers": {
+  "a": {"command": "$toolwire", "args": ["serve", "--config", "none", "--diagnostics", "--no-toolkit"]},
+  "b": {"command": "$toolwire", "args": ["serve", "--config", "none", "--diagnostics", "--no-toolkit"]},
+  "c": {"command": "$toolwire", "disabled": true}}}
+END
+printed() { grep -q "$2" "$1"; }
+tools_are() { [ "$("$toolwire" tools --config "$2" 2>/dev/null | grep -c .)" = "$1" ]; }
+"$toolwire" up --http off --no-toolkit --config servers/settings.json >servers/out 2>servers/log &
+pid=$!
+pids+=("$pid")
+until_true printed servers/out 'settings  '
+has 'what is known is said' ' serves 0 tools, and those of 2 servers, which have not listed them yet' "$(head -n 1 servers/out)"
+hasnt 'and no more' 'now' "$(cat servers/out)"
+is 'the tools of both' 6 "$("$toolwire" tools --config servers/settings.json | grep -c .)"
+until_true printed servers/out '^toolwire serves 6 tools now$'
+is 'it is said once' 1 "$(grep -c ' now' servers/out)"
+kill -TERM "$pid"
+ended "$pid"
+# What servers have is kept for the next time.
+start servers --http off --no-toolkit --config servers/settings.json
+has 'kept lists count' '"tools":6,' "$line"
+hasnt 'and nothing is missing' unlisted "$line"
+kill -TERM "$pid"
+ended "$pid"
+
+# Servers that list after the others have been waited for: the last of them corrects what was said.
+mkdir late
+late='until [ -e "$$1" ]; do sleep 0.05; done; shift; exec "$$@"' # "$$": a dollar in settings
+serve="\"$toolwire\", \"serve\", \"--config\", \"none\", \"--diagnostics\", \"--no-toolkit\""
+# late_server NAME: begins when there is a file late/NAME
+late_server() { printf '"%s": {"command": "sh", "args": ["-c", %s, "late", "%s", %s]}' "$1" "\"${late//\"/\\\"}\"" "$work/late/$1" "$serve"; }
+# late_hub NAME SERVER…: a hub with these; what it prints is in late/NAME.out
+late_hub() {
+    local name=$1
+    shift
+    printf '{"state": "%s", "mcpServers": {%s}}' "$work/late/$name.state" "$(IFS=,; echo "$*")" >"late/$name.json"
+    "$toolwire" up --http off --no-toolkit --config "late/$name.json" >"late/$name.out" 2>"late/$name.log" &
+    pid=$!
+    pids+=("$pid")
+    until_true printed "late/$name.out" 'settings  '
+}
+late_hub some "\"a\": {\"command\": \"$toolwire\", \"args\": [${serve#*, }]}" "$(late_server b)" "$(late_server c)"
+"$toolwire" tools --config late/some.json >/dev/null 2>&1
+until_true printed late/some.out '^toolwire serves 3 tools now; 2 servers have not listed theirs yet$'
+touch late/b
+until_true tools_are 6 late/some.json
+touch late/c
+until_true printed late/some.out '^toolwire serves 9 tools now$'
+is 'each time it is said once' 2 "$(grep -c ' now' late/some.out)"
+kill -TERM "$pid"
+ended "$pid"
+late_hub one "$(late_server d)"
+"$toolwire" tools --config late/one.json >/dev/null 2>&1 || true
+hasnt 'nothing has come' ' now' "$(cat late/one.out)"
+touch late/d
+until_true printed late/one.out '^toolwire serves 3 tools now$'
+kill -TERM "$pid"
+ended "$pid"
+late_hub bad "\"a\": {\"command\": \"$toolwire\", \"args\": [${serve#*, }]}" '"e": {"command": "sh", "args": ["-c", "until [ -e late/e ]; do sleep 0.05; done; exit 1"]}'
+"$toolwire" tools --config late/bad.json >/dev/null 2>&1
+until_true printed late/bad.out '^toolwire serves 3 tools now; 1 server has not listed its own yet$'
+touch late/e
+until_true printed late/bad.out '^toolwire serves 3 tools now$'
+kill -TERM "$pid"
+ended "$pid"
+
 # ---- wrong use ----
 
 for words in '--http nowhere' '--pipe a/b' '--rate-burst 0' 'operand' '--config missing.json'; do

@@ -34,13 +34,13 @@ const TESTS = {
     async 'tools/list'() {
         // On a busy machine servers take longer than a list waits for them.
         const names = (await until('all tools', allTools)).map(({ name }) => name);
-        assert.ok(['everything__echo', 'proxied__echo', 'fixture__echo', 'get-roots-list', 'read_text_file', 'add'].every((name) => names.includes(name)));
+        assert.ok(['everything__echo', 'proxied__echo', 'echo', 'everything__get-roots-list', 'read_text_file', 'add'].every((name) => names.includes(name)));
         assert.equal(new Set(names).size, names.length);
     },
     async 'tools/call of a child, of one over HTTP, of a modern one'() {
         assert.equal(text(await succeeds(...call('everything__echo', '--tool-arg', 'message=hi'))), 'Echo: hi');
         assert.equal(text(await succeeds(...call('proxied__echo', '--tool-arg', 'message=hi'))), 'Echo: hi');
-        assert.equal(text(await succeeds(...call('fixture__echo', '--tool-arg', 'message=hi'))), 'hi');
+        assert.equal(text(await succeeds(...call('echo', '--tool-arg', 'message=hi'))), 'hi');
     },
     async 'a structured result'() {
         const { structuredContent } = await succeeds(...call('proxied__get-structured-content', '--tool-arg', 'location=Chicago'));
@@ -52,7 +52,7 @@ const TESTS = {
         assert.equal(text(result), `Access denied - path outside allowed directories: ${servers.outside} not in ${servers.allowed}`);
     },
     async 'a question that the Inspector cannot answer'() {
-        const { status, stderr, result } = await inspect(...call('trigger-elicitation-request'));
+        const { status, stderr, result } = await inspect(...call('everything__trigger-elicitation-request'));
         assert.notEqual(status, 0, JSON.stringify(result));
         assert.notEqual(stderr, '');
     },

@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { assert, Checks, Inbox, serverCommand } from './checks.mjs';
 import { alive, descendants, startProxy, startServers, until } from './gateway_servers.mjs';
+import { ONE_OF_EACH } from './gateway_suite.mjs';
 import { startHub } from './hub.mjs';
 import { peerV1, peerV2 } from './peers.mjs';
 import { textOf } from './suite.mjs';
@@ -47,7 +48,10 @@ for (const peer of peers) {
 }
 
 await checks.check('the good ones are there, beside those that are not', async () => {
-    await until('the good ones', async () => (await peers[0].list('tools')).some(({ name }) => name === 'proxied__echo'));
+    await until('the good ones', async () => {
+        const names = (await peers[0].list('tools')).map(({ name }) => name);
+        return ONE_OF_EACH.every((name) => names.includes(name));
+    });
     for (const [name, why] of [['unlicensed', /exit status 3.*no licence/], ['missing', /no such file/]]) {
         // It is tried again and again, and is `starting` meanwhile.
         const said = await until(`${name} is down`, async () => {
@@ -72,7 +76,7 @@ for (const [i, peer] of peers.entries()) {
         assert.equal(result.isError, true);
         assert.match(textOf(result), /^the server everything has gone; the call may have run: the server ended \(signal 9\)/);
         assert.equal(textOf(await peer.call('everything__echo', { message: 'again' })), 'Echo: again');
-        assert.match((await peer.call('trigger-elicitation-request')).content[1].text, /Name: Ann/);
+        assert.match((await peer.call('everything__trigger-elicitation-request')).content[1].text, /Name: Ann/);
         assert.notEqual(await pidOf('server-everything'), pid);
         assert.equal(await alive(pid), false);
         assert.deepEqual(await peers[1 - i].call('everything__get-sum', { a: 1, b: 2 }).then(textOf), 'The sum of 1 and 2 is 3.');

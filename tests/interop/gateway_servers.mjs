@@ -109,10 +109,10 @@ export async function startServers() {
         outside,
         proxy,
         mcpServers: {
-            everything: { command: node, args: [EVERYTHING] },
+            everything: { command: node, args: [EVERYTHING], prefix: true },
             files: { command: node, args: [FILESYSTEM, allowed] },
             fixture: { command: node, args: [FIXTURE] },
-            proxied: { url: proxy.url },
+            proxied: { url: proxy.url, prefix: true },
         },
         async stop() {
             await proxy.stop();

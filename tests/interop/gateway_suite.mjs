@@ -8,14 +8,15 @@ import { until } from './gateway_servers.mjs';
 import { textOf } from './suite.mjs';
 
 const POLL_MS = 10;
-/** Both copies of server-everything have these, and so nobody has them under their own name. */
+/** Both copies of server-everything have these; the settings say that their names are prefixed, whoever is there first. */
 const TWICE = [
     'echo', 'get-annotated-message', 'get-env', 'get-resource-links', 'get-resource-reference', 'get-structured-content',
     'get-sum', 'get-tiny-image', 'gzip-file-as-resource', 'toggle-simulated-logging', 'toggle-subscriber-updates',
     'trigger-long-running-operation', 'simulate-research-query',
 ];
 /** It has these for a client that can be asked, as we are and mcp-proxy is not. */
-const ASKING = ['get-roots-list', 'trigger-elicitation-request', 'trigger-sampling-request', 'trigger-url-elicitation'];
+const ASKING = ['get-roots-list', 'trigger-elicitation-request', 'trigger-sampling-request', 'trigger-url-elicitation']
+    .map((name) => `everything__${name}`);
 const FILES = [
     'create_directory', 'directory_tree', 'edit_file', 'get_file_info', 'list_allowed_directories', 'list_directory',
     'list_directory_with_sizes', 'move_file', 'read_file', 'read_media_file', 'read_multiple_files', 'read_text_file',
@@ -25,9 +26,12 @@ const FIXTURE = [
     'add', 'progress', 'slow', 'cancelled_count', 'ask_name', 'ask_url', 'ask_twice', 'sample', 'roots', 'image', 'audio', 'link',
     'embedded', 'failing', 'own_error', 'log', 'add_tool', 'update',
 ];
+/** A server that is ready may have yet to list. */
+export const ONE_OF_EACH = ['everything__echo', 'proxied__echo', 'read_file', 'add'];
 const PROMPTS = ['simple-prompt', 'args-prompt', 'completable-prompt', 'resource-prompt'];
 const DOCUMENTS = ['architecture', 'extension', 'features', 'how-it-works', 'instructions', 'startup', 'structure']
     .map((name) => `demo://resource/static/document/${name}.md`);
+const echoOf = (server) => server === 'fixture' ? 'echo' : `${server}__echo`;
 const both = (names) => names.flatMap((name) => [`everything__${name}`, `proxied__${name}`]);
 
 export async function runGatewaySuite(checks, peer, servers) {
@@ -53,7 +57,7 @@ export async function untilAllThere({ list, wire }) {
         await list('tools', { fresh: true });
         const { result } = wire.results().filter(({ request }) => request?.method === 'tools/list').at(-1).message;
         const absent = (result._meta?.['toolwire/servers'] ?? []).filter(({ state }) => state !== 'ready');
-        return absent.length === 0 && result.tools.some(({ name }) => name === 'proxied__echo');
+        return absent.length === 0 && ONE_OF_EACH.every((one) => result.tools.some(({ name }) => name === one));
     });
 }
 
@@ -61,8 +65,8 @@ async function lists(checks, peer) {
     const names = async (what, key = 'name') => (await peer.list(what, { fresh: true })).map((entry) => entry[key]);
 
     await checks.check('all servers come', () => untilAllThere(peer));
-    await checks.check('the tools of all, and what two have under the names of both', async () => {
-        const expected = [...both(TWICE), ...ASKING, ...FILES, 'fixture__echo', ...FIXTURE];
+    await checks.check('the tools of all, with prefixes where the settings say so', async () => {
+        const expected = [...both(TWICE), ...ASKING, ...FILES, 'echo', ...FIXTURE];
         assert.deepEqual((await names('tools')).sort(), expected.sort());
         assert.deepEqual((await names('tools')).sort(), expected, 'the same again');
     });
@@ -93,7 +97,7 @@ async function lists(checks, peer) {
 async function roots(checks, { call, handle }) {
     handle('roots/list', async () => ({ roots: [{ uri: 'file:///srv/a', name: 'A' }, { uri: 'file:///srv/b' }] }));
     await checks.check('roots, which a legacy server asks for in a call', async () => {
-        const said = textOf(await call('get-roots-list'));
+        const said = textOf(await call('everything__get-roots-list'));
         assert.match(said, /\(2 total\):\n\n1\. A\n {3}URI: file:\/\/\/srv\/a\n\n2\. Unnamed Root\n {3}URI: file:\/\/\/srv\/b\n/);
     });
     await checks.check('roots, which a modern server asks for', async () =>
@@ -103,7 +107,7 @@ async function roots(checks, { call, handle }) {
 async function calls(checks, { call }) {
     await checks.check('three tools called echo', async () => {
         for (const [server, answer] of [['everything', 'Echo: ä€😀\n'], ['proxied', 'Echo: ä€😀\n'], ['fixture', 'ä€😀\n']]) {
-            assert.equal(textOf(await call(`${server}__echo`, { message: 'ä€😀\n' })), answer);
+            assert.equal(textOf(await call(echoOf(server), { message: 'ä€😀\n' })), answer);
         }
     });
     await checks.check('structured results, which the client checks', async () => {
@@ -248,7 +252,7 @@ async function cancellation(checks, { call, wire }) {
             await started.nth(1);
             abort.abort('enough');
             assert.equal(await outcome, 'abandoned');
-            assert.equal(textOf(await call(`${server}__echo`, { message: 'next' })), 'Echo: next');
+            assert.equal(textOf(await call(echoOf(server), { message: 'next' })), 'Echo: next');
             const { id } = wire.requests('tools/call').filter(({ params }) => params.name.endsWith('long-running-operation')).at(-1);
             assert.deepEqual(wire.answersTo(id), []);
         }
@@ -271,7 +275,7 @@ async function questionsOfLegacy(checks, { call, handle, era }) {
 
     await checks.check('a form of a legacy server that is filled in', async () => {
         answers.push({ action: 'accept', content: { name: 'Ann', check: true, integer: 7, number: 2.5, untitledMultipleSelectEnum: ['Piano'] } });
-        const said = words(await call('trigger-elicitation-request'));
+        const said = words(await call('everything__trigger-elicitation-request'));
         assert.match(said, /- Name: Ann\n- Agreed to terms: true\n- Favorite Integer: 7\n- Favorite Number: 2\.5/);
         assert.match(said, /"Piano"/);
         const { message, requestedSchema } = asked.at(-1);
@@ -282,12 +286,12 @@ async function questionsOfLegacy(checks, { call, handle, era }) {
     });
     await checks.check('one that is declined, and one that is dismissed', async () => {
         answers.push({ action: 'decline' }, { action: 'cancel' });
-        assert.match(words(await call('trigger-elicitation-request')), /User declined/);
-        assert.match(words(await call('trigger-elicitation-request')), /User cancelled/);
+        assert.match(words(await call('everything__trigger-elicitation-request')), /User declined/);
+        assert.match(words(await call('everything__trigger-elicitation-request')), /User cancelled/);
     });
     await checks.check('a page of a legacy server', async () => {
         answers.push({ action: 'accept' });
-        const said = words(await call('trigger-url-elicitation', { url: 'https://example.test/a?b=c', message: 'please' }));
+        const said = words(await call('everything__trigger-url-elicitation', { url: 'https://example.test/a?b=c', message: 'please' }));
         assert.match(said, /completed the URL elicitation flow/);
         const { mode, url, message } = asked.at(-1);
         assert.deepEqual([mode, url, message], ['url', 'https://example.test/a?b=c', 'please']);
@@ -295,13 +299,13 @@ async function questionsOfLegacy(checks, { call, handle, era }) {
     // The modern era has no such number: its clients are asked in another way, and find the error whole in the data.
     await checks.check('an error that wants a page opened', async () => {
         const args = { url: 'https://example.test/', message: 'please', errorPath: true };
-        const { message, data } = await rejectsWith(era === 'legacy' ? -32042 : -32603, () => call('trigger-url-elicitation', args));
+        const { message, data } = await rejectsWith(era === 'legacy' ? -32042 : -32603, () => call('everything__trigger-url-elicitation', args));
         const inner = era === 'legacy' ? data : data.data;
         assert.equal(inner.elicitations[0].url, 'https://modelcontextprotocol.io');
         assert.match(message, /This request requires browser-based authorization\.$/);
     });
     await checks.check('sampling for a legacy server', async () => {
-        const said = textOf(await call('trigger-sampling-request', { prompt: 'why', maxTokens: 12 }));
+        const said = textOf(await call('everything__trigger-sampling-request', { prompt: 'why', maxTokens: 12 }));
         const result = JSON.parse(said.slice(said.indexOf('{')));
         assert.equal(result.content.text, 'You are a helpful test server. Resource trigger-sampling-request context: why 12 0.7');
         assert.equal(result.stopReason, 'endTurn');
@@ -398,7 +402,7 @@ async function changes(checks, { call, on, list, client, subscribe, unsubscribe,
         const before = wire.notifications('notifications/resources/updated').length;
         await call('everything__toggle-subscriber-updates'); // tells all who watch, at once
         await call('update');
-        await call('fixture__echo', { message: 'behind it' });
+        await call('echo', { message: 'behind it' });
         assert.equal(wire.notifications('notifications/resources/updated').length, before);
         await call('everything__toggle-subscriber-updates');
     });
@@ -410,7 +414,7 @@ async function errors(checks, { client, call, era }) {
             'Invalid input: expected string, received number at message';
         for (const [server, why] of [['everything', old], ['proxied', old],
             ['fixture', 'Input validation error: Invalid arguments for tool echo: data/message must be string']]) {
-            const result = await call(`${server}__echo`, { message: 5 });
+            const result = await call(echoOf(server), { message: 5 });
             assert.deepEqual([result.isError, textOf(result)], [true, why]);
         }
     });
@@ -429,7 +433,7 @@ async function errors(checks, { client, call, era }) {
         assert.match(message, /city/, era);
     });
     await checks.check('what nobody has', async () => {
-        await rejectsWith(-32602, () => call('echo', { message: 'hi' }));
+        await rejectsWith(-32602, () => call('get-sum', { a: 1, b: 2 }));
         await rejectsWith(-32602, () => call('everything__no_such_tool'));
         await rejectsWith(-32602, () => client.getPrompt({ name: 'simple-prompt' }));
     });
@@ -438,13 +442,13 @@ async function errors(checks, { client, call, era }) {
 async function load(checks, { call }) {
     await checks.check('90 calls at once at three servers, each with its own answer', async () => {
         const wanted = Array.from({ length: 90 }, (unused, i) => [['everything', 'Echo: '], ['proxied', 'Echo: '], ['fixture', '']][i % 3]);
-        const all = wanted.map(([server], i) => call(`${server}__echo`, { message: `call ${i}` }).then(textOf));
+        const all = wanted.map(([server], i) => call(echoOf(server), { message: `call ${i}` }).then(textOf));
         assert.deepEqual(await Promise.all(all), wanted.map(([, before], i) => `${before}call ${i}`));
     });
     await checks.check('a message of half a MiB to each', async () => {
         const message = 'é0123456789abcde'.repeat(32 * 1024);
         for (const [server, before] of [['everything', 'Echo: '], ['proxied', 'Echo: '], ['fixture', '']]) {
-            assert.ok(textOf(await call(`${server}__echo`, { message })) === before + message, server);
+            assert.ok(textOf(await call(echoOf(server), { message })) === before + message, server);
         }
     });
 }

@@ -15,6 +15,10 @@ fail() { echo "FAILED: $1"; n_failed=$((n_failed + 1)); }
 
 mandoc -T lint -W warning "$page" || fail 'mandoc -T lint'
 
+# Qq quotes to the end of its line; what is only a part of it stands between Qo and Qc.
+too_far=$(grep -nE '(^\.| )Qq [^ ]+ .*[[:alnum:]]' "$page" || true)
+[ -z "$too_far" ] || fail "these quotes reach too far: $too_far"
+
 # Plain text, unwrapped, without overstriking; then one section of it.
 text=$(mandoc -T ascii -O width=1000 "$page" | sed 's/.\x08//g')
 section() { awk -v name="$1" '/^[A-Z]/ { inside = ($0 == name) } inside' <<<"$text"; }

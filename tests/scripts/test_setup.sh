@@ -48,12 +48,18 @@ reset() {
     done
 }
 
+# The release that the machine has, unless a case says otherwise.
+echo 'VERSION_CODENAME=bookworm' >"$work/bookworm"
+echo 'VERSION_CODENAME=trixie' >"$work/trixie"
+echo 'NAME="Something else"' >"$work/other"
+release=bookworm
+
 # expect NAME STATUS OUTPUT LOG GROUP…: OUTPUT and LOG are patterns; an empty LOG means that nothing was called.
 expect() {
     local name=$1 wanted=$2 output_like=$3 log_like=$4 status=0 output called
     shift 4
     n_run=$((n_run + 1))
-    output=$(PATH=$tools "$tools/bash" "$tree/scripts/setup" "$@" 2>&1 </dev/null) || status=$?
+    output=$(PATH=$tools SETUP_OS_RELEASE=$work/$release "$tools/bash" "$tree/scripts/setup" "$@" 2>&1 </dev/null) || status=$?
     called=$(<"$log")
     # shellcheck disable=SC2053 # patterns are meant
     if [ $status -ne "$wanted" ] || [[ $output != $output_like ]] || [[ $called != $log_like ]]; then
@@ -93,6 +99,26 @@ echo 'cmake' >"$work/missing"
 stub id 'echo 1000'
 stub sudo "echo \"sudo \$*\" >>$log"
 expect 'sudo, which may not ask without a terminal' 0 '*done' 'sudo -n env*apt-get*install*cmake' build
+
+# What differs between the releases.
+differs='node-llhttp libllhttp-dev libclang-rt-14-dev libclang-rt-19-dev llvm-14 llvm-19 clang-format-14'
+both() {
+    echo "$differs" >"$work/missing"
+    release=$1
+    expect "$2 on $1" "$3" "$4" "$5" "$2"
+    release=bookworm
+}
+both bookworm build 0 '*packages: node-llhttp?setup: done' '*recommends node-llhttp'
+both trixie build 0 '*packages: libllhttp-dev?setup: done' '*recommends libllhttp-dev'
+both other build 0 '*packages: libllhttp-dev?setup: done' '*recommends libllhttp-dev'
+both none build 0 '*packages: libllhttp-dev?setup: done' '*recommends libllhttp-dev'
+both bookworm fuzz 0 '*packages: node-llhttp libclang-rt-14-dev llvm-14?setup: done' '*llvm-14'
+both trixie fuzz 0 '*packages: libllhttp-dev libclang-rt-19-dev llvm-19?setup: done' '*llvm-19'
+both bookworm check 0 '*packages: clang-format-14?setup: done' '*clang-format-14'
+both trixie check 0 'setup: nothing missing' ''
+both bookworm windows 0 '*packages: node-llhttp?setup: done' '*recommends node-llhttp'
+both trixie windows 1 '*only Debian 12 has (node-llhttp)' ''
+both trixie all 0 '*packages: libllhttp-dev libclang-rt-19-dev llvm-19?setup: done' '*llvm-19'
 
 rm "$tools/node"
 echo 'nodejs npm' >"$work/missing"

@@ -30,10 +30,13 @@ static SqliteVfs sqlite_vfs;
 
 static inline const sqlite3_io_methods *sqlite_vfs_real(const sqlite3_file *file)
 {
-    const char *ours = (const char *)file->pMethods;
-
-    return ((const SqliteVfsMethods *)(const void *)(ours - offsetof(SqliteVfsMethods, ours)))
-        ->real;
+    for (size_t i = 0; i < 4; i++) {
+        if (file->pMethods == &sqlite_vfs.methods[i].ours) {
+            return sqlite_vfs.methods[i].real;
+        }
+    }
+    /* Somebody stands before us, with our functions: of a database on disk. */
+    return sqlite_vfs.methods[0].real;
 }
 
 static inline int sqlite_vfs_sync(sqlite3_file *file, int flags)

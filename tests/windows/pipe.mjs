@@ -93,7 +93,7 @@ await checks.check('an application offers its tools by the library, and answers 
 
 await checks.check('a message of nearly 16 MiB passes both ways, a longer one is refused', async () => {
     const name = pipeName();
-    const hub = await startHub(name, '--max-request-bytes', '18MiB', '--max-response-bytes', '48MiB');
+    const hub = await startHub(name, '--max-request-bytes', '18MiB', '--max-response-bytes', '48MiB', '--max-line-bytes', '48MiB');
     const addin = startAddin(name, '--diagnostics');
     const message = 'x'.repeat(16 * MIB - 4096);
 

@@ -86,77 +86,6 @@ int agent_message_parse(JsonValue *ret, Arena *arena, Span line, Diag *reterr_di
     return 0;
 }
 
-/* Behind the string that begins at `at`, its closing quote included; n if it does not end. */
-static size_t look_past_string(Span line, size_t at)
-{
-    for (size_t i = at + 1; i < line.n; i++) {
-        if (line.p[i] == '\\') {
-            i++;
-        } else if (line.p[i] == '"') {
-            return i + 1;
-        }
-    }
-    return line.n;
-}
-
-static size_t look_past_blanks(Span line, size_t at)
-{
-    while (at < line.n && (line.p[at] == ' ' || line.p[at] == '\t')) {
-        at++;
-    }
-    return at;
-}
-
-/* The text of the string at `at`, if there is a whole one of a length that an id may have. */
-static int look_take(Span *ret, Arena *arena, Span line, size_t at)
-{
-    JsonDoc doc;
-    size_t end;
-    int r;
-
-    if (at >= line.n || line.p[at] != '"') {
-        return 0;
-    }
-    end = look_past_string(line, at);
-    if (end - at > LIMIT_AGENT_ID_BYTES) {
-        return 0;
-    }
-    r = json_parse(&doc, arena, line.p + at, end - at, NULL, NULL);
-    if (r != 0) {
-        return r < 0 ? err_pass(r) : 0;
-    }
-    r = json_string(json_root(&doc), arena, ret);
-    return r < 0 ? err_pass(r) : 0;
-}
-
-int agent_message_look_for_id(Span *ret, Arena *arena, Span line)
-{
-    size_t depth = 0;
-    size_t next;
-
-    *ret = SPAN_NULL;
-    for (size_t i = 0; i < line.n; i = next) {
-        char c = line.p[i];
-
-        next = i + 1;
-        if (c == '{' || c == '[') {
-            depth++;
-        } else if ((c == '}' || c == ']') && depth > 0) {
-            depth--;
-        } else if (c == '"') {
-            size_t colon;
-
-            next = look_past_string(line, i);
-            colon = look_past_blanks(line, next);
-            if (depth <= 1 && span_equals(span_make(line.p + i, next - i), SPAN("\"id\"")) &&
-                colon < line.n && line.p[colon] == ':') {
-                return look_take(ret, arena, line, look_past_blanks(line, colon + 1));
-            }
-        }
-    }
-    return 0;
-}
-
 bool agent_message_member(JsonValue object, const char *name, const char *other, JsonValue *ret)
 {
     const char *names[] = {name, other};
@@ -181,24 +110,42 @@ int agent_message_wrong(Diag *reterr_diag, const char *where, const char *name, 
     return AGENT_MESSAGE_E_FIELD;
 }
 
-int agent_message_text(Arena *arena, JsonValue object, const char *where, const char *name,
-                       const char *other, size_t max, Span *ret, Diag *reterr_diag)
+static int message_check_text(int r, const char *where, const char *name, size_t max, Span text,
+                              Diag *reterr_diag)
 {
-    JsonValue value;
-    int r;
-
-    if (!agent_message_member(object, name, other, &value)) {
-        *ret = SPAN_NULL;
-        return 0;
-    }
-    r = json_string(value, arena, ret);
     if (r == JSON_E_KIND) {
         return agent_message_wrong(reterr_diag, where, name, "must be a string");
     }
     if (r != 0) {
         return err_fold(r);
     }
-    return ret->n > max ? agent_message_wrong(reterr_diag, where, name, "is too long") : 0;
+    return text.n > max ? agent_message_wrong(reterr_diag, where, name, "is too long") : 0;
+}
+
+int agent_message_text(Arena *arena, JsonValue object, const char *where, const char *name,
+                       const char *other, size_t max, Span *ret, Diag *reterr_diag)
+{
+    JsonValue value;
+    int r = 0;
+
+    *ret = SPAN_NULL;
+    if (agent_message_member(object, name, other, &value)) {
+        r = json_string_exact(value, arena, ret);
+    }
+    return message_check_text(r, where, name, max, *ret, reterr_diag);
+}
+
+int agent_message_utf8(Arena *arena, JsonValue object, const char *where, const char *name,
+                       const char *other, size_t max, Span *ret, Diag *reterr_diag)
+{
+    JsonValue value;
+    int r = 0;
+
+    *ret = SPAN_NULL;
+    if (agent_message_member(object, name, other, &value)) {
+        r = json_string(value, arena, ret);
+    }
+    return message_check_text(r, where, name, max, *ret, reterr_diag);
 }
 
 int agent_message_unknown(Diag *reterr_diag, const char *what, JsonValue value)
@@ -244,7 +191,7 @@ void agent_out_string(AgentOut *o, Span text)
 
     if (o->r == 0) {
         json_writer_init(&w, o->bytes, JSON_STYLE_COMPACT);
-        json_write_string(&w, text);
+        json_write_exact(&w, text);
         o->r = json_writer_finish(&w);
     }
 }

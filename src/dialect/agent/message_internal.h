@@ -15,17 +15,19 @@
 /* The object that a line is. 0, -ENOMEM, AGENT_MESSAGE_E_SYNTAX with words that name the byte. */
 int agent_message_parse(JsonValue *ret, Arena *arena, Span line, Diag *reterr_diag);
 
-/* The id in a line that is not JSON: the text behind the first "id" that is a member of the
- * outermost object, as far as one can tell. Empty if there is none. 0, -ENOMEM. */
-int agent_message_look_for_id(Span *ret, Arena *arena, Span line);
-
 /* A member that is there and not null; `other` (may be NULL) is another peer's name for it. */
 bool agent_message_member(JsonValue object, const char *name, const char *other, JsonValue *ret);
 
-/* A member's text; empty if absent. where: what stands before the name in the words of the Diag
+/* A member's text, as json_string_exact has it; empty if absent. where: what stands before the name
+ * in the words of the Diag
  * ("metadata."). 0, -ENOMEM, AGENT_MESSAGE_E_FIELD if it is no string or has more than max bytes.
  */
 int agent_message_text(Arena *arena, JsonValue object, const char *where, const char *name,
+                       const char *other, size_t max, Span *ret, Diag *reterr_diag);
+
+/* The same as UTF-8, with U+FFFD for half of a surrogate pair: names of files, and what is encoded.
+ */
+int agent_message_utf8(Arena *arena, JsonValue object, const char *where, const char *name,
                        const char *other, size_t max, Span *ret, Diag *reterr_diag);
 
 /* A member is wrong, and how; returns AGENT_MESSAGE_E_FIELD. */

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "dialect/agent/message_internal.h"
+#include "json/look.h"
 
 /* What reading a request carries along. */
 typedef struct RequestRead {
@@ -40,7 +41,7 @@ static int read_id(RequestRead *read)
         read->request.id = json_span(value);
         return read_wrong(read, "id", "must be a string");
     }
-    r = json_string(value, read->arena, &id);
+    r = json_string_exact(value, read->arena, &id);
     if (r == JSON_E_KIND) {
         return diag_set(read->diag, AGENT_MESSAGE_E_NO_ID, "Invalid request: id must be a string");
     }
@@ -129,7 +130,7 @@ static int read_attachment(RequestRead *read, JsonValue value, const char *where
         return agent_message_wrong(read->diag, where, "path", "is missing: expected an object");
     }
     for (size_t i = 0; i < TW_ARRAY_SIZE(members); i++) {
-        int r = agent_message_text(read->arena, value, where, members[i].name, members[i].other,
+        int r = agent_message_utf8(read->arena, value, where, members[i].name, members[i].other,
                                    LIMIT_AGENT_LINE_BYTES, members[i].text, read->diag);
 
         if (r != 0) {
@@ -276,8 +277,11 @@ int agent_request_read(AgentRequest *ret, Arena *arena, Span line, Diag *reterr_
     int r = agent_message_parse(&read.root, arena, line, reterr_diag);
 
     if (r == AGENT_MESSAGE_E_SYNTAX) {
-        int looked = agent_message_look_for_id(&read.request.id, arena, line);
+        int looked = json_look_text_id(line, arena, &read.request.id);
 
+        if (read.request.id.n > LIMIT_AGENT_ID_BYTES) {
+            read.request.id = SPAN_NULL;
+        }
         r = looked < 0 ? looked : r;
     }
     if (r == 0) {

@@ -26,6 +26,7 @@ typedef struct CallerItem {
     Call *call;              /* NULL: abandoned */
     Span name;
     bool had_arguments;
+    bool wants_progress;
     bool is_again; /* was on the wire, and nothing of it left: not a second time */
 } CallerItem;
 
@@ -48,6 +49,7 @@ struct CallsockCaller {
     size_t n_pool;
     Arena arena;     /* of the answer that is being read */
     Bytes measure;   /* a request without its arguments, to see its size */
+    bool has_heard;  /* this connection has brought a message */
     bool is_pumping; /* calls that are submitted meanwhile are sent by the loop further out */
     int error;
 };
@@ -89,8 +91,10 @@ static CallerItem *caller_item(CallsockCaller *caller, Call *call, Span name)
         item = mem_alloc(sizeof(*item));
     }
     if (item != NULL) {
-        *item =
-            (CallerItem){.call = call, .name = name, .had_arguments = call->arguments.node != NULL};
+        *item = (CallerItem){.call = call,
+                             .name = name,
+                             .had_arguments = call->arguments.node != NULL,
+                             .wants_progress = call->wants_progress};
         call->provider_data = item;
     }
     return item;
@@ -162,7 +166,10 @@ static int caller_write(CallsockCaller *caller, const CallerItem *item)
     if (r != 0) {
         return r;
     }
-    r = callsock_request_write_lent(bytes, item->name, item->call->arguments,
+    r = callsock_request_write_lent(bytes,
+                                    &(CallsockRequest){.name = item->name,
+                                                       .arguments = item->call->arguments,
+                                                       .wants_progress = item->wants_progress},
                                     sink->commit_lent != NULL ? &lent : NULL);
     if (r != 0) {
         sink->abort(sink->context);
@@ -290,7 +297,10 @@ static bool caller_fits(CallsockCaller *caller, const Call *call, Span name)
     }
     /* It writes {} where the arguments will be. Whatever goes wrong, it does not fit. */
     bytes_clear(&caller->measure);
-    fits = callsock_request_write(&caller->measure, name, JSON_VALUE_NULL) == 0 &&
+    fits = callsock_request_write(
+               &caller->measure, &(CallsockRequest){.name = name,
+                                                    .arguments = JSON_VALUE_NULL,
+                                                    .wants_progress = call->wants_progress}) == 0 &&
            caller->measure.n - (sizeof("{}") - 1) + n <= max;
     bytes_clear_keep(&caller->measure, LIMIT_KEEP_BYTES);
     return fits;
@@ -352,6 +362,7 @@ void callsock_caller_connected(CallsockCaller *caller, int64_t now_ms)
     (void)now_ms;
     assert(caller->state == CALLER_APART);
     caller->state = CALLER_CONNECTED;
+    caller->has_heard = false;
     caller->error = 0;
     caller_pump(caller);
 }
@@ -442,6 +453,25 @@ static void caller_send_next(CallsockCaller *caller, CallerItem *done)
     }
 }
 
+/* False: it is no report of progress. */
+static bool caller_take_progress(CallsockCaller *caller, Span message)
+{
+    const CallerItem *item = caller->sent;
+    CallProgress progress;
+    Diag diag;
+    bool is_one;
+
+    if (!item->wants_progress || !callsock_is_progress(message)) {
+        return false;
+    }
+    is_one = callsock_progress_read(&progress, &caller->arena, message, &diag) == 0;
+    if (is_one && item->call != NULL) {
+        call_report(item->call, &progress);
+    }
+    arena_reset(&caller->arena, LIMIT_KEEP_BYTES);
+    return is_one;
+}
+
 int callsock_caller_receive(CallsockCaller *caller, Span message, bool has_more, int64_t now_ms)
 {
     CallerItem *item = caller->sent;
@@ -456,7 +486,11 @@ int callsock_caller_receive(CallsockCaller *caller, Span message, bool has_more,
         caller->state = caller->state == CALLER_CONNECTED ? CALLER_ENDING : caller->state;
         return CALLSOCK_E_PROTOCOL;
     }
+    if (caller_take_progress(caller, message)) {
+        return 0;
+    }
     r = callsock_response_read(&result, &caller->arena, message, &diag);
+    caller->has_heard = true;
     caller->sent = NULL;
     is_over = r == CALLSOCK_E_PROTOCOL || has_more;
     if (is_over) {
@@ -477,6 +511,7 @@ int callsock_caller_receive(CallsockCaller *caller, Span message, bool has_more,
         caller_fail(call, CALL_ERROR_INTERNAL,
                     "there is no memory for the parent's answer; the call has been done");
     } else if (call != NULL) {
+        call->may_have_run = result.is_interrupted;
         call_finish(call, &result);
     }
     arena_reset(&caller->arena, LIMIT_KEEP_BYTES);
@@ -487,10 +522,17 @@ int callsock_caller_receive(CallsockCaller *caller, Span message, bool has_more,
 void callsock_caller_refuse_size(CallsockCaller *caller, uint32_t declared)
 {
     CallerItem *item = caller->sent;
+    uint32_t other = bytes_swap32(declared);
 
     caller->state = CALLER_ENDING;
     caller->sent = NULL;
-    if (item != NULL) {
+    if (item != NULL && !caller->has_heard && other > 0 && other <= caller->config.max_bytes) {
+        caller_fail(caller_release(caller, item), CALL_ERROR_BAD_RESULT,
+                    "the parent's answer says that it has %u bytes, and %u in the other byte "
+                    "order: on the call socket lengths are big-endian (on the pipe they are "
+                    "little-endian); the call may have been done: check before calling again",
+                    (unsigned)declared, (unsigned)other);
+    } else if (item != NULL) {
         caller_fail(caller_release(caller, item), CALL_ERROR_TOO_LARGE,
                     "the parent's answer has %u bytes, more than the %u that a message may have; "
                     "the call has been done: ask for less next time",

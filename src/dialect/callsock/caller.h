@@ -78,7 +78,8 @@ void callsock_caller_taken(CallsockCaller *caller);
  * happened to it before. */
 void callsock_caller_lost(CallsockCaller *caller, Span why, bool is_unsent);
 
-/* One frame from the parent. has_more: bytes lie behind it already. 0; CALLSOCK_E_PROTOCOL if it is
+/* One frame from the parent: the answer, or how far the call is, if its asker wants to know.
+ * has_more: bytes lie behind it already. 0; CALLSOCK_E_PROTOCOL if it is
  * none of this protocol's (the call has been failed), if nothing was asked, or if there is more
  * (the call has got its answer): the owner closes the connection and says lost. */
 int callsock_caller_receive(CallsockCaller *caller, Span message, bool has_more, int64_t now_ms);

@@ -65,6 +65,7 @@ int callsock_request_read(CallsockRequest *ret, Arena *arena, Span message, Diag
     CallsockRequest request = {.arguments = JSON_VALUE_NULL};
     JsonValue root;
     JsonValue value = JSON_VALUE_NULL;
+    JsonValue progress;
     JsonValue params;
     int r = callsock_message_parse(&root, arena, message, reterr_diag);
 
@@ -84,7 +85,9 @@ int callsock_request_read(CallsockRequest *ret, Arena *arena, Span message, Diag
         json_kind(request.arguments) != JSON_OBJECT) {
         return request_wrong("Invalid arguments: expected dict", reterr_diag);
     }
-    r = json_string(value, arena, &request.name);
+    request.wants_progress =
+        json_get(params, SPAN("progress"), &progress) && json_kind(progress) == JSON_TRUE;
+    r = json_string_exact(value, arena, &request.name);
     if (r != 0) {
         return err_fold(r);
     }
@@ -141,27 +144,27 @@ void callsock_out_string(CallsockOut *o, Span text)
 
     if (o->r == 0) {
         json_writer_init(&w, o->bytes, JSON_STYLE_COMPACT);
-        json_write_string(&w, text);
+        json_write_exact(&w, text);
         o->r = json_writer_finish(&w);
     }
 }
 
-int callsock_request_write(Bytes *out, Span name, JsonValue arguments)
+int callsock_request_write(Bytes *out, const CallsockRequest *request)
 {
-    return callsock_request_write_lent(out, name, arguments, NULL);
+    return callsock_request_write_lent(out, request, NULL);
 }
 
-int callsock_request_write_lent(Bytes *out, Span name, JsonValue arguments, BytesLent *ret_lent)
+int callsock_request_write_lent(Bytes *out, const CallsockRequest *request, BytesLent *ret_lent)
 {
     static const char head[] = "{\"method\":\"" METHOD "\",\"params\":{\"name\":";
-    Span json = arguments.node != NULL ? json_span(arguments) : SPAN("{}");
+    Span json = request->arguments.node != NULL ? json_span(request->arguments) : SPAN("{}");
     CallsockOut o = callsock_out_begin(out, ret_lent);
 
-    callsock_out_reserve(&o, sizeof(head) + name.n + json.n);
+    callsock_out_reserve(&o, sizeof(head) + request->name.n + json.n);
     callsock_out_span(&o, SPAN(head));
-    callsock_out_string(&o, name);
+    callsock_out_string(&o, request->name);
     callsock_out_span(&o, SPAN(",\"arguments\":"));
     callsock_out_large(&o, json);
-    callsock_out_span(&o, SPAN("}}"));
+    callsock_out_span(&o, request->wants_progress ? SPAN(",\"progress\":true}}") : SPAN("}}"));
     return callsock_out_finish(&o);
 }

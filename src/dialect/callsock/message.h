@@ -6,6 +6,11 @@
  *     {"result":{"content":[{"type":"text","text":"1"}],"isError":false}}
  *     {"error":{"message":"Unknown tool: add","type":"ToolNotFoundError"}}
  *
+ * A bridge that says `"progress":true` in params may be told before the answer how far the work is;
+ * one that does not is told nothing, and parents that do not know the member pass it over:
+ *
+ *     {"progress":{"progress":1,"total":3,"message":"first of three"}}
+ *
  * Each is one frame (frame/len32.h, big-endian) of at most LIMIT_CALLSOCK_MESSAGE_BYTES. Arguments
  * and results are spliced: numbers, order and unknown members arrive as they were sent. `type` is
  * what Python calls the exception, since that is what peers look at. Performs no I/O. Thread: any.
@@ -16,11 +21,15 @@
 #include "base/bytes.h"
 #include "base/diag.h"
 #include "base/span.h"
+#include "call/call.h"
 #include "call/result.h"
 #include "json/json.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* Ours: true in an error, if whoever ran the call was lost (Call.may_have_run). */
+#define CALLSOCK_ERROR_INTERRUPTED "interrupted"
 
 /* Names of errors that this dialect itself has; tools have their own. */
 #define CALLSOCK_TYPE_NOT_FOUND "ToolNotFoundError"
@@ -38,6 +47,7 @@ enum {
 typedef struct CallsockRequest {
     Span name;           /* decoded, in the arena or the message */
     JsonValue arguments; /* an object; node NULL if absent */
+    bool wants_progress;
 } CallsockRequest;
 
 /* Borrows message for as long as *ret is used. The Diag's message is what is answered, in the words
@@ -47,11 +57,23 @@ int callsock_request_read(CallsockRequest *ret, Arena *arena, Span message, Diag
 
 /* Appends a request; arguments: node NULL is written as {}. 0, -ENOMEM, BYTES_E_FULL; on failure
  * out is as it was. */
-int callsock_request_write(Bytes *out, Span name, JsonValue arguments);
+int callsock_request_write(Bytes *out, const CallsockRequest *request);
 
 /* The same, but large arguments are lent (base/bytes.h): then *ret_lent, which comes empty, says
  * which. ret_lent may be NULL. */
-int callsock_request_write_lent(Bytes *out, Span name, JsonValue arguments, BytesLent *ret_lent);
+int callsock_request_write_lent(Bytes *out, const CallsockRequest *request, BytesLent *ret_lent);
+
+/* ---- progress ---- */
+
+/* Does the message begin as a report of progress does? */
+bool callsock_is_progress(Span message);
+
+/* Reads one; borrows message for as long as *ret is used. 0, -ENOMEM, CALLSOCK_E_PROTOCOL;
+ * CALLSOCK_E_VALUE: it is none, or has no number. */
+int callsock_progress_read(CallProgress *ret, Arena *arena, Span message, Diag *reterr_diag);
+
+/* As callsock_request_write. */
+int callsock_progress_write(Bytes *out, const CallProgress *progress);
 
 /* ---- responses ---- */
 

@@ -7,8 +7,11 @@
 #include "base/error.h"
 #include "base/limits.h"
 
-/* Room for a sentence with two numbers. */
-#define PARENT_WORDS_BYTES 160
+/* Room for two sentences with numbers. */
+#define PARENT_WORDS_BYTES 320
+
+/* More words than a person reads while he waits; a report that is longer is left out. */
+#define PARENT_PROGRESS_BYTES ((size_t)64 * 1024)
 
 /* What is written may be more than a message holds. */
 enum {
@@ -27,6 +30,7 @@ struct CallsockParent {
     ParentState state;
     const char *lent_name; /* what call.target points at until the router keeps a copy */
     Arena arena;           /* of the message that is being read */
+    bool has_heard;        /* a message has come */
     int error;
 };
 
@@ -103,8 +107,15 @@ static void parent_finish(Call *call, const CallResult *result)
     /* Copies replace what was lent as soon as a provider's start has returned without an end: only
      * then is the owner no longer inside dispatch, where it sees for itself that this is over. */
     bool is_later = call->target.p != parent->lent_name;
-    int r = parent_answer(parent, result);
+    CallResult interrupted;
+    int r;
 
+    if (call->may_have_run) {
+        interrupted = *result;
+        interrupted.is_interrupted = true;
+        result = &interrupted;
+    }
+    r = parent_answer(parent, result);
     if (parent->error == 0) {
         parent->error = r;
     }
@@ -116,11 +127,30 @@ static void parent_finish(Call *call, const CallResult *result)
     }
 }
 
-/* A bridge is told nothing before the answer. */
+/* Only a bridge that asked for it is told (Call.wants_progress). What it does not read in time is
+ * left out: the next report says more. */
 static void parent_progress(Call *call, const CallProgress *progress)
 {
-    (void)call;
-    (void)progress;
+    CallsockParent *parent = (CallsockParent *)call;
+    const CallsockSink *sink = parent->config.sink;
+    Bytes *bytes;
+    size_t start;
+    int r;
+
+    if ((sink->is_behind != NULL && sink->is_behind(sink->context)) ||
+        sink->begin(sink->context, &bytes) != 0) {
+        return;
+    }
+    start = bytes->n;
+    r = callsock_progress_write(bytes, progress);
+    if (r != 0 || bytes->n - start > PARENT_PROGRESS_BYTES) {
+        sink->abort(sink->context);
+        return;
+    }
+    (void)sink->commit(sink->context);
+    if (sink->flush != NULL) {
+        sink->flush(sink->context);
+    }
 }
 
 static void parent_log(Call *call, CallLogLevel level, Span logger, Span data)
@@ -168,6 +198,7 @@ int callsock_parent_receive(CallsockParent *parent, Span message)
     int r;
 
     assert(parent->state == PARENT_IDLE);
+    parent->has_heard = true;
     arena_reset(&parent->arena, LIMIT_KEEP_BYTES);
     r = callsock_request_read(&request, &parent->arena, message, &diag);
     if (r < 0) {
@@ -185,17 +216,34 @@ int callsock_parent_receive(CallsockParent *parent, Span message)
     parent->call.verb = CALL_TOOL;
     parent->call.target = request.name;
     parent->call.arguments = request.arguments;
+    parent->call.wants_progress = request.wants_progress;
     parent->lent_name = request.name.p;
     parent->state = PARENT_READY;
     return 0;
 }
 
+uint32_t callsock_parent_other_order(const CallsockParent *parent, uint32_t declared)
+{
+    uint32_t other = bytes_swap32(declared);
+
+    return !parent->has_heard && other <= parent->config.max_bytes ? other : 0;
+}
+
 int callsock_parent_refuse_size(CallsockParent *parent, uint32_t declared)
 {
+    uint32_t other = callsock_parent_other_order(parent, declared);
     char words[PARENT_WORDS_BYTES];
+    int n =
+        snprintf(words, sizeof(words), "Message exceeds max size: %u bytes declared, at most %u",
+                 (unsigned)declared, (unsigned)parent->config.max_bytes);
 
-    (void)snprintf(words, sizeof(words), "Message exceeds max size: %u bytes declared, at most %u",
-                   (unsigned)declared, (unsigned)parent->config.max_bytes);
+    /* A peer that knows the pipe's frames only. */
+    if (other > 0) {
+        (void)snprintf(words + n, sizeof(words) - (size_t)n,
+                       "; in the other byte order the length is %u: on the call socket lengths are "
+                       "big-endian (on the pipe they are little-endian)",
+                       (unsigned)other);
+    }
     return err_pass(parent_write_error(parent, CALLSOCK_TYPE_SIZE, words));
 }
 

@@ -46,6 +46,10 @@ int callsock_parent_receive(CallsockParent *parent, Span message);
  * negative errno. */
 int callsock_parent_refuse_size(CallsockParent *parent, uint32_t declared);
 
+/* The length that such a frame has in the other byte order, if it is the first and that is a good
+ * one; else 0. */
+uint32_t callsock_parent_other_order(const CallsockParent *parent, uint32_t declared);
+
 /* The call that the last message became, once; NULL if it was answered at once. To be dispatched;
  * its finish writes the response. */
 Call *callsock_parent_next(CallsockParent *parent);

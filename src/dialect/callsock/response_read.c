@@ -265,19 +265,20 @@ static int read_text(Reading *reading, JsonValue object, Span name, Span *ret)
     if (!json_get(object, name, &value) || json_kind(value) != JSON_STRING) {
         return 0;
     }
-    return err_fold(json_string(value, reading->arena, ret));
+    return err_fold(json_string_exact(value, reading->arena, ret));
 }
 
 /* An error is one, whatever it lacks: its asker is told as much as there is. */
 static int read_error(Reading *reading, JsonValue error)
 {
     CallResult *result = &reading->result;
+    JsonValue interrupted;
     int r;
 
     result->kind = CALL_RESULT_ERROR;
     result->error = CALL_ERROR_RAISED;
     if (json_kind(error) == JSON_STRING) {
-        return err_fold(json_string(error, reading->arena, &result->message));
+        return err_fold(json_string_exact(error, reading->arena, &result->message));
     }
     if (json_kind(error) != JSON_OBJECT) {
         return diag_set(reading->reterr_diag, CALLSOCK_E_VALUE,
@@ -289,6 +290,9 @@ static int read_error(Reading *reading, JsonValue error)
     }
     if (r != 0) {
         return err_pass(r);
+    }
+    if (json_get(error, SPAN(CALLSOCK_ERROR_INTERRUPTED), &interrupted)) {
+        (void)json_bool(interrupted, &result->is_interrupted);
     }
     if (span_equals(result->error_type, SPAN(CALLSOCK_TYPE_NOT_FOUND))) {
         result->error = CALL_ERROR_UNKNOWN_TOOL;

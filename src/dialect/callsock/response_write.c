@@ -33,52 +33,6 @@ static const char *const error_types[CALL_N_ERRORS] = {
     [CALL_ERROR_OWN] = "RuntimeError",
 };
 
-static void write_string_inside(CallsockOut *o, JsonValue object, Span name)
-{
-    JsonValue value;
-
-    if (json_get(object, name, &value) && json_kind(value) == JSON_STRING) {
-        Span quoted = json_span(value);
-
-        callsock_out_span(o, span_make(quoted.p + 1, quoted.n - 2));
-    }
-}
-
-/* "- /path: what is wrong", a line each, into the JSON string that is being written. A message of
- * the router's names the first already. */
-static void write_problems(CallsockOut *o, const CallResult *result)
-{
-    CLEANUP(arena_deinit) Arena arena = ARENA_NULL;
-    bool is_named = result->message.n > 0;
-    JsonDoc doc;
-    int r;
-
-    if (result->data.n == 0 || o->r != 0) {
-        return;
-    }
-    arena_init(&arena, SIZE_MAX);
-    r = json_parse(&doc, &arena, result->data.p, result->data.n, NULL, NULL);
-    if (r != 0) {
-        /* What is no list is left out. */
-        o->r = r < 0 ? r : 0;
-        return;
-    }
-    for (JsonIter it = json_iter(json_root(&doc)); !it.is_object && json_iter_next(&it);) {
-        JsonValue path;
-
-        if (is_named) {
-            is_named = false;
-            continue;
-        }
-        callsock_out_span(o, SPAN("\\n- "));
-        write_string_inside(o, it.value, SPAN("path"));
-        if (json_get(it.value, SPAN("path"), &path) && json_span(path).n > 2) {
-            callsock_out_span(o, SPAN(": "));
-        }
-        write_string_inside(o, it.value, SPAN("message"));
-    }
-}
-
 /* The string that a message is; peers know one of them with a capital. */
 static void write_message(CallsockOut *o, const CallResult *result)
 {
@@ -92,25 +46,22 @@ static void write_message(CallsockOut *o, const CallResult *result)
         span_starts_with(message, SPAN("unknown tool"))) {
         o->bytes->data[o->start + sizeof("{\"error\":{\"message\":\"") - 1] = 'U';
     }
-    if (o->r == 0 && result->error == CALL_ERROR_INVALID_ARGUMENTS) {
-        o->bytes->n--; /* opens the string again */
-        write_problems(o, result);
-        callsock_out_span(o, SPAN("\""));
-    }
 }
 
 static void write_error(CallsockOut *o, const CallResult *result)
 {
     Span type = span_from_str(error_types[result->error]);
 
-    if (result->error == CALL_ERROR_RAISED && result->error_type.n > 0) {
+    if (result->error_type.n > 0 &&
+        (result->kind == CALL_RESULT_TOOL || result->error == CALL_ERROR_RAISED)) {
         type = result->error_type;
     }
     callsock_out_span(o, SPAN("{\"error\":{\"message\":"));
     write_message(o, result);
     callsock_out_span(o, SPAN(",\"type\":"));
     callsock_out_string(o, type);
-    callsock_out_span(o, SPAN("}}"));
+    callsock_out_span(o, result->is_interrupted ? SPAN(",\"" CALLSOCK_ERROR_INTERRUPTED "\":true}}")
+                                                : SPAN("}}"));
 }
 
 static void write_content(CallsockOut *o, const CallResult *result, size_t n_content)
@@ -155,6 +106,13 @@ static void write_result(CallsockOut *o, const CallResult *result)
     callsock_out_span(o, SPAN("}}"));
 }
 
+/* A command that failed, whose end the contract answers with an error. A result in which the tool
+ * says itself that it failed is none of these. */
+static bool is_failed_program(const CallResult *result)
+{
+    return result->kind == CALL_RESULT_TOOL && result->is_error && result->error_type.n > 0;
+}
+
 int callsock_response_write(Bytes *out, const CallResult *result)
 {
     return callsock_response_write_lent(out, result, NULL);
@@ -165,10 +123,10 @@ int callsock_response_write_lent(Bytes *out, const CallResult *result, BytesLent
     CallsockOut o = callsock_out_begin(out, ret_lent);
     CallResult none = {.kind = CALL_RESULT_ERROR, .error = CALL_ERROR_INTERNAL};
 
-    if (result->kind == CALL_RESULT_TOOL) {
-        write_result(&o, result);
-    } else if (result->kind == CALL_RESULT_ERROR) {
+    if (result->kind == CALL_RESULT_ERROR || is_failed_program(result)) {
         write_error(&o, result);
+    } else if (result->kind == CALL_RESULT_TOOL) {
+        write_result(&o, result);
     } else {
         /* No bridge can be asked anything; and nothing else answers the call of a tool. */
         none.error = result->kind == CALL_RESULT_ASK ? CALL_ERROR_CANNOT_ASK : CALL_ERROR_INTERNAL;

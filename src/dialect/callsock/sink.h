@@ -4,6 +4,8 @@
 
 #include "base/bytes.h"
 
+#include <stdbool.h>
+
 typedef struct CallsockSink {
     /* A buffer to append one message to; commit or abort follows. 0, or a negative errno, or a
      * positive outcome if there is no room for it. commit: positive if the message is too large;
@@ -16,5 +18,8 @@ typedef struct CallsockSink {
     void (*abort)(void *context);
     /* What was committed should leave now, not at the end of the turn. May be NULL. */
     void (*flush)(void *context);
+    /* Does much wait that the peer has not read? Then what is not needed is not sent. May be NULL.
+     */
+    bool (*is_behind)(void *context);
     void *context;
 } CallsockSink;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/compiler.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/rfc3339.h"
@@ -19,7 +20,7 @@
 static void write_text(JsonWriter *w, const char *key, Span text)
 {
     json_write_key(w, span_from_str(key));
-    json_write_string(w, text);
+    json_write_exact(w, text);
 }
 
 /* As text, or null where there is none: the row's way. */
@@ -27,10 +28,17 @@ static void write_text_or_null(JsonWriter *w, const char *key, Span text)
 {
     json_write_key(w, span_from_str(key));
     if (text.n > 0) {
-        json_write_string(w, text);
+        json_write_exact(w, text);
     } else {
         json_write_null(w);
     }
+}
+
+/* JSON as it came, or null where there is none. */
+static void write_raw_or_null(JsonWriter *w, const char *key, Span json)
+{
+    json_write_key(w, span_from_str(key));
+    json_write_raw(w, json.n > 0 ? json : SPAN("null"));
 }
 
 static void write_int(JsonWriter *w, const char *key, int64_t value)
@@ -60,8 +68,7 @@ static void write_rpc_start(JsonWriter *w, Span rpc_id)
 {
     json_write_object(w);
     write_text(w, "jsonrpc", SPAN("2.0"));
-    json_write_key(w, SPAN("id"));
-    json_write_raw(w, rpc_id.n > 0 ? rpc_id : SPAN("null"));
+    write_raw_or_null(w, "id", rpc_id);
 }
 
 int command_write_enqueued(const CommandJob *job, bool is_known, Bytes *out)
@@ -106,10 +113,19 @@ bool command_is_gone(const CommandJob *job)
            span_equals(span_from_str(job->state), SPAN("SUCCEEDED"));
 }
 
+/* Refused before its tool began: by the schema, say. */
+static bool is_refused(const CallResult *result)
+{
+    return result != NULL && result->kind == CALL_RESULT_ERROR &&
+           (result->error == CALL_ERROR_INVALID_ARGUMENTS ||
+            result->error == CALL_ERROR_UNKNOWN_TOOL || result->error == CALL_ERROR_RATE ||
+            result->error == CALL_ERROR_BUSY || result->error == CALL_ERROR_UNAVAILABLE);
+}
+
 /* From its enqueueing to its last start, and to its end. */
 static EnvelopeTimes job_times(const CommandJob *job, const Envelope *envelope)
 {
-    EnvelopeTimes times = {.run_us = envelope->run_us};
+    EnvelopeTimes times = {.run_us = is_refused(job->result) ? 0 : envelope->run_us};
     int64_t end_us = job->finished_us > 0 ? job->finished_us : job->enqueued_us;
 
     times.total_us = end_us > job->enqueued_us ? end_us - job->enqueued_us : 0;
@@ -168,28 +184,40 @@ int command_write_payload(const CommandJob *job, Bytes *out)
     return write_payload(job, out);
 }
 
+/* What the router puts around a payload: {"jsonrpc","id","method","jobId","result":payload}. */
+static void write_routed(JsonWriter *w, const CommandJob *job, Span payload)
+{
+    write_rpc_start(w, job->rpc_id);
+    write_text(w, "method", job->method);
+    if (job->id.n > 0) {
+        write_text(w, "jobId", job->id);
+    }
+    json_write_key(w, SPAN("result"));
+    json_write_raw(w, payload);
+    json_write_end_object(w);
+}
+
+static int write_reply(const CommandJob *job, Span payload, Bytes *out)
+{
+    JsonWriter w;
+
+    json_writer_init(&w, out, JSON_STYLE_COMPACT);
+    write_rpc_start(&w, job->rpc_id);
+    json_write_key(&w, SPAN("result"));
+    write_routed(&w, job, payload);
+    json_write_end_object(&w);
+    return json_writer_finish(&w);
+}
+
 int command_write_reply(const CommandJob *job, Bytes *out)
 {
     Bytes payload;
-    JsonWriter w;
     int r;
 
     bytes_init(&payload, out->max_bytes);
     r = write_payload(job, &payload);
     if (r == 0) {
-        json_writer_init(&w, out, JSON_STYLE_COMPACT);
-        write_rpc_start(&w, job->rpc_id);
-        json_write_key(&w, SPAN("result"));
-        write_rpc_start(&w, job->rpc_id);
-        write_text(&w, "method", job->method);
-        if (job->id.n > 0) {
-            write_text(&w, "jobId", job->id);
-        }
-        json_write_key(&w, SPAN("result"));
-        json_write_raw(&w, bytes_span(&payload));
-        json_write_end_object(&w);
-        json_write_end_object(&w);
-        r = json_writer_finish(&w);
+        r = write_reply(job, bytes_span(&payload), out);
     }
     bytes_deinit(&payload);
     return r;
@@ -220,20 +248,38 @@ static void write_moment(JsonWriter *w, const char *key, int64_t us)
     }
 }
 
-/* JSON in a string, as the real server's rows have it. */
-static void write_nested(JsonWriter *w, const char *key, Span json)
+/* How it ended: result_json, the whole reply as text, and result, the reply's `result`. Of both the
+ * payload is at result.result, counted from the reply or from the row. */
+static int write_row_result(JsonWriter *w, const CommandJob *job)
 {
-    write_text_or_null(w, key, json);
+    Bytes payload;
+    Bytes reply;
+    int r = 0;
+
+    bytes_init(&payload, w->out->max_bytes);
+    bytes_init(&reply, w->out->max_bytes);
+    if (job->is_over) {
+        r = write_payload(job, &payload);
+    }
+    if (job->is_over && r == 0) {
+        r = write_reply(job, bytes_span(&payload), &reply);
+    }
+    write_text_or_null(w, "result_json", bytes_span(&reply));
+    json_write_key(w, SPAN("result"));
+    if (job->is_over && r == 0) {
+        write_routed(w, job, bytes_span(&payload));
+    } else {
+        json_write_null(w);
+    }
+    bytes_deinit(&payload);
+    bytes_deinit(&reply);
+    return r;
 }
 
-static int write_row(JsonWriter *w, const CommandJob *job, bool with_bodies, Bytes *payload)
+static int write_row(JsonWriter *w, const CommandJob *job, bool with_bodies)
 {
     int r = 0;
 
-    bytes_clear(payload);
-    if (with_bodies && job->is_over) {
-        r = write_payload(job, payload);
-    }
     json_write_object(w);
     write_ok(w, true);
     write_text(w, "jobId", job->id);
@@ -241,9 +287,9 @@ static int write_row(JsonWriter *w, const CommandJob *job, bool with_bodies, Byt
     write_text(w, "method", job->method);
     write_text(w, "state", span_from_str(job->state));
     if (with_bodies) {
-        write_nested(w, "params_json", job->params);
+        write_text_or_null(w, "params_json", job->params);
     }
-    write_nested(w, "rpc_id", job->rpc_id);
+    write_raw_or_null(w, "rpc_id", job->rpc_id);
     write_text_or_null(w, "idempotency_key", job->idempotency_key);
     write_text_or_null(w, "pool", job->pool);
     write_text_or_null(w, "worker", job->worker);
@@ -264,51 +310,43 @@ static int write_row(JsonWriter *w, const CommandJob *job, bool with_bodies, Byt
     write_text_or_null(w, "error_msg",
                        span_equals(job->code, SPAN("OK")) ? SPAN_NULL : job->message);
     if (with_bodies) {
-        write_nested(w, "result_json", bytes_span(payload));
-        json_write_key(w, SPAN("result"));
-        json_write_raw(w, payload->n > 0 ? bytes_span(payload) : SPAN("null"));
+        r = write_row_result(w, job);
     }
     json_write_end_object(w);
     return r;
 }
 
-static int write_rows(const CommandJob *jobs, size_t n, bool with_bodies, bool is_list, Span next,
-                      Bytes *out)
-{
-    Bytes payload;
-    JsonWriter w;
-    int r = 0;
-    int written;
-
-    bytes_init(&payload, out->max_bytes);
-    json_writer_init(&w, out, JSON_STYLE_COMPACT);
-    if (is_list) {
-        json_write_object(&w);
-        write_ok(&w, true);
-        json_write_key(&w, SPAN("jobs"));
-        json_write_array(&w);
-    }
-    for (size_t i = 0; i < n && r == 0; i++) {
-        r = write_row(&w, &jobs[i], with_bodies, &payload);
-    }
-    if (is_list) {
-        json_write_end_array(&w);
-        write_text_or_null(&w, "next", next);
-        json_write_end_object(&w);
-    }
-    written = json_writer_finish(&w);
-    bytes_deinit(&payload);
-    return r != 0 ? r : written;
-}
-
 int command_write_job(const CommandJob *job, bool with_bodies, Bytes *out)
 {
-    return write_rows(job, 1, with_bodies, false, SPAN_NULL, out);
+    JsonWriter w;
+    int written;
+    int r;
+
+    json_writer_init(&w, out, JSON_STYLE_COMPACT);
+    r = write_row(&w, job, with_bodies);
+    written = json_writer_finish(&w);
+    return r != 0 ? r : written;
 }
 
 int command_write_jobs(const CommandJob *jobs, size_t n, Span next, Bytes *out)
 {
-    return write_rows(jobs, n, false, true, next, out);
+    static const char *const names[] = {"jobs", "items"}; /* ours, and the real server's */
+    JsonWriter w;
+
+    json_writer_init(&w, out, JSON_STYLE_COMPACT);
+    json_write_object(&w);
+    write_ok(&w, true);
+    for (size_t k = 0; k < TW_ARRAY_SIZE(names); k++) {
+        json_write_key(&w, span_from_str(names[k]));
+        json_write_array(&w);
+        for (size_t i = 0; i < n; i++) {
+            (void)write_row(&w, &jobs[i], false); /* what fails is the writer's */
+        }
+        json_write_end_array(&w);
+    }
+    write_text_or_null(&w, "next", next);
+    json_write_end_object(&w);
+    return json_writer_finish(&w);
 }
 
 int command_write_purged(uint64_t n, Bytes *out)

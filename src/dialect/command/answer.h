@@ -60,13 +60,15 @@ bool command_is_gone(const CommandJob *job);
 /* The envelope of a job that is over: its result's, with the times that the queue knows. */
 int command_write_payload(const CommandJob *job, Bytes *out);
 
-/* The JSON-RPC reply with it. */
+/* The JSON-RPC reply with it, at result.result. */
 int command_write_reply(const CommandJob *job, Bytes *out);
 
 /* The row, in the names of the real server (job_id, method, params_json, rpc_id, idempotency_key,
  * priority, state, enqueue_ts, start_ts, heartbeat_ts, finish_ts (whole seconds), timeout_sec,
- * attempts, max_attempts, result_json, error_code, error_msg, target_port) and ours (jobId,
- * enqueuedAt …: RFC 3339 with milliseconds, timings, result: the envelope). */
+ * attempts, max_attempts, result_json: the JSON-RPC reply as text, error_code, error_msg,
+ * target_port) and ours (jobId, enqueuedAt …: RFC 3339 with milliseconds, result: the reply's
+ * `result`, so that the envelope is at result.result of the row, too). A list has its rows, without
+ * bodies, as `jobs` and, as the real server, as `items`. */
 int command_write_job(const CommandJob *job, bool with_bodies, Bytes *out);
 int command_write_jobs(const CommandJob *jobs, size_t n, Span next, Bytes *out);
 

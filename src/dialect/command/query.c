@@ -24,10 +24,9 @@ int command_query_decode(Span text, bool plus_is_blank, Arena *arena, Span *ret)
     char *out;
     size_t n = 0;
 
-    *ret = text;
-    if (text.n == 0 || (memchr(text.p, '%', text.n) == NULL &&
-                        (!plus_is_blank || memchr(text.p, '+', text.n) == NULL))) {
-        return utf8_valid(text.p, text.n, NULL) ? 0 : COMMAND_QUERY_E_MALFORMED;
+    *ret = SPAN_NULL;
+    if (text.n == 0) {
+        return 0;
     }
     out = arena_alloc(arena, text.n);
     if (out == NULL) {

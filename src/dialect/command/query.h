@@ -18,9 +18,9 @@ typedef struct CommandQuery {
 /* query: what stands behind the '?'; may be empty. */
 CommandQuery command_query(Span query);
 
-/* The next pair, decoded ('+' is a blank), in the arena where that changes it. 0, -ENOMEM,
- * COMMAND_QUERY_E_END, COMMAND_QUERY_E_MALFORMED. */
+/* The next pair, decoded ('+' is a blank), in the arena: the URL goes before the answer. 0,
+ * -ENOMEM, COMMAND_QUERY_E_END, COMMAND_QUERY_E_MALFORMED. */
 int command_query_next(CommandQuery *query, Arena *arena, Span *ret_name, Span *ret_value);
 
-/* One part of a URL. 0, -ENOMEM, COMMAND_QUERY_E_MALFORMED. */
+/* One part of a URL, in the arena. 0, -ENOMEM, COMMAND_QUERY_E_MALFORMED. */
 int command_query_decode(Span text, bool plus_is_blank, Arena *arena, Span *ret);

@@ -135,6 +135,12 @@ static int take_parameter(const Reading *in, Span name, Span value)
     if (span_equals(name, SPAN("jobId")) || span_equals(name, SPAN("job_id"))) {
         return command_take_job(in, value, "jobId");
     }
+    /* What a JSON-RPC request that was fetched is called: its id. */
+    if (request->verb == COMMAND_HEARTBEAT &&
+        (span_equals(name, SPAN("rpcId")) || span_equals(name, SPAN("rpc_id")) ||
+         span_equals(name, SPAN("id")))) {
+        return command_take_job(in, value, "rpcId");
+    }
     if (span_equals(name, SPAN("methods"))) {
         return take_methods(in, value);
     }
@@ -260,8 +266,14 @@ int command_read(const CommandRoute *route, const Http1Head *head, Span body, Ar
     if (r == 0) {
         r = read_query(&in, head->query);
     }
-    if (r == 0 && command_needs_json(route->verb)) {
+    /* A sign of life may say all in its URL. */
+    if (r == 0 &&
+        (command_needs_json(route->verb) || (route->verb == COMMAND_HEARTBEAT && body.n > 0))) {
         r = command_read_body(&in, head, body);
+    }
+    if (r == 0 && route->verb == COMMAND_HEARTBEAT && ret->job.n == 0) {
+        r = command_refuse(&in, 400, REQUEST_INVALID,
+                           "rpcId: expected the id that pending_request gave, or jobId the job's");
     }
     if (r == 0 && route->verb == COMMAND_RESULT && ret->job.n == 0) {
         r = command_refuse(&in, 400, REQUEST_INVALID, "jobId: it is missing");

@@ -11,7 +11,8 @@
  *     DELETE /jobs                  ?state=a,b  ?olderMs=: forgets jobs that are over
  *     GET    /pending_request       ?waitMs=  ?methods=a,b  ?worker=  ?leaseMs=
  *     POST   /post_result           a JSON-RPC response whose id is the one that was handed out
- *     POST   /heartbeat             {id | jobId, leaseMs}
+ *     POST   /heartbeat             {id | jobId, leaseMs}, or as GET
+ *     GET    /heartbeat             ?rpcId= | ?jobId=  ?leaseMs=
  *     GET    /health, /docs/openrpc.json, /debug/capabilities
  *
  * Names are accepted in the spellings of the real clients (jobId, job_id, id …). What is wrong is
@@ -74,7 +75,8 @@ bool command_needs_json(CommandVerb verb);
 /* The request changes something, be it that a job is handed out. */
 bool command_has_effect(CommandVerb verb);
 
-/* A request; spans are decoded text, or JSON where said, in the arena or the body. */
+/* A request; spans are decoded text, or JSON where said, in the arena or the body: nothing of it is
+ * in the head, which goes before the answer. */
 typedef struct CommandRequest {
     CommandVerb verb;
     Span method;          /* ENQUEUE, RPC */

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "json/look.h"
 
 /* ---- members of a body ---- */
 
@@ -59,7 +60,7 @@ static int take_text(const Reading *in, JsonValue body, const char *const *names
         return command_refuse(in, 400, REQUEST_INVALID, "%s: expected a string, got %s", name,
                               json_kind_name(json_kind(value)));
     }
-    r = json_string(value, in->arena, ret);
+    r = json_string_exact(value, in->arena, ret);
     if (r != 0) {
         return err_fold(r);
     }
@@ -126,6 +127,26 @@ static int take_rpc_id(const Reading *in, JsonValue body)
     return 0;
 }
 
+/* Of a body that cannot be read: it is answered with its id all the same, if that can be found. */
+static void look_for_rpc_id(const Reading *in, Span body)
+{
+    JsonLook look;
+    JsonDoc doc;
+    Span id;
+
+    json_look_init(&look);
+    json_look_feed(&look, body);
+    id = json_look_id(&look);
+    if (id.n == 0 || id.n > LIMIT_QUEUE_NAME_BYTES) {
+        return;
+    }
+    id = arena_copy(in->arena, id);
+    if (id.p != NULL && json_parse(&doc, in->arena, id.p, id.n, NULL, NULL) == 0 &&
+        (json_kind(json_root(&doc)) == JSON_STRING || json_kind(json_root(&doc)) == JSON_NUMBER)) {
+        in->request->rpc_id = id;
+    }
+}
+
 int command_check_method(const Reading *in, const char *field)
 {
     Span method = in->request->method;
@@ -164,7 +185,7 @@ static int take_method(const Reading *in, JsonValue body)
         return command_refuse(in, 400, "INVALID_JSONRPC", "method: expected a string, got %s",
                               json_kind_name(json_kind(value)));
     }
-    r = json_string(value, in->arena, &request->method);
+    r = json_string_exact(value, in->arena, &request->method);
     if (r != 0) {
         return err_fold(r);
     }
@@ -271,11 +292,12 @@ static int read_rpc(const Reading *in, JsonValue body)
     return r != 0 ? r : read_enqueue(in, body);
 }
 
-/* `id` of a posted answer or a sign of life is what was handed out; jobId may say it, too. It binds
- * to the lease: without that, whoever was thought dead could answer for its successor. */
+/* `id` of a posted answer or a sign of life is what was handed out; the other names may say it,
+ * too. It binds an answer to its lease: without that, whoever was thought dead could answer for its
+ * successor. */
 static int take_handed_id(const Reading *in, JsonValue body)
 {
-    static const char *const names[] = {"id", "jobId", "job_id"};
+    static const char *const names[] = {"id", "rpcId", "rpc_id", "jobId", "job_id"};
     CommandRequest *request = in->request;
     int64_t fence = -1;
     int r = 0;
@@ -297,10 +319,6 @@ static int take_handed_id(const Reading *in, JsonValue body)
         request->has_fence = true;
         request->fence = (uint64_t)fence;
     }
-    if (r == 0 && !request->has_fence) {
-        return command_refuse(in, 400, REQUEST_INVALID,
-                              "id: expected the id that pending_request gave, with its lease");
-    }
     return r;
 }
 
@@ -310,6 +328,10 @@ static int read_posted(const Reading *in, JsonValue body)
     JsonValue version;
     int r = take_handed_id(in, body);
 
+    if (r == 0 && !request->has_fence) {
+        return command_refuse(in, 400, REQUEST_INVALID,
+                              "id: expected the id that pending_request gave, with its lease");
+    }
     if (r != 0) {
         return r;
     }
@@ -369,6 +391,7 @@ int command_read_body(const Reading *in, const Http1Head *head, Span body)
         return err_pass(r);
     }
     if (r != 0) {
+        look_for_rpc_id(in, body);
         return command_refuse(in, 400, "INVALID_JSON", "%s at byte %zu", diag.message, diag.offset);
     }
     root = json_root(&doc);

@@ -15,6 +15,7 @@ typedef struct RouteRow {
 #define ALLOW_GET  SPAN_INIT("GET, OPTIONS")
 #define ALLOW_POST SPAN_INIT("POST, OPTIONS")
 #define ALLOW_JOB  SPAN_INIT("GET, DELETE, OPTIONS")
+#define ALLOW_BEAT SPAN_INIT("GET, POST, OPTIONS")
 
 #define GET(name, verb)                                                                            \
     {                                                                                              \
@@ -38,7 +39,8 @@ static const RouteRow rows[] = {
     {SPAN_INIT("/jobs"), false, {NULL, 0}, HTTP1_METHOD_DELETE, COMMAND_PURGE, ALLOW_JOB},
     GET("/pending_request", COMMAND_PENDING),
     POST("/post_result", COMMAND_POST_RESULT),
-    POST("/heartbeat", COMMAND_HEARTBEAT),
+    {SPAN_INIT("/heartbeat"), false, {NULL, 0}, HTTP1_METHOD_POST, COMMAND_HEARTBEAT, ALLOW_BEAT},
+    {SPAN_INIT("/heartbeat"), false, {NULL, 0}, HTTP1_METHOD_GET, COMMAND_HEARTBEAT, ALLOW_BEAT},
     GET("/health", COMMAND_HEALTH),
     GET("/docs/openrpc.json", COMMAND_OPENRPC),
     GET("/debug/capabilities", COMMAND_CAPABILITIES),
@@ -96,12 +98,11 @@ bool command_is_stub(Span path)
 
 bool command_needs_json(CommandVerb verb)
 {
-    return verb == COMMAND_ENQUEUE || verb == COMMAND_RPC || verb == COMMAND_POST_RESULT ||
-           verb == COMMAND_HEARTBEAT;
+    return verb == COMMAND_ENQUEUE || verb == COMMAND_RPC || verb == COMMAND_POST_RESULT;
 }
 
 bool command_has_effect(CommandVerb verb)
 {
     return command_needs_json(verb) || verb == COMMAND_CANCEL || verb == COMMAND_RETRY ||
-           verb == COMMAND_PENDING || verb == COMMAND_PURGE;
+           verb == COMMAND_PENDING || verb == COMMAND_HEARTBEAT || verb == COMMAND_PURGE;
 }

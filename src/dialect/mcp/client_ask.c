@@ -124,7 +124,7 @@ static const char *ask_take_input(McpClient *client, ClientRequest *request, Jso
     CallAskKind kind;
     ClientAsk *ask;
 
-    *r = json_string(key, &client->arena, &name);
+    *r = json_string_exact(key, &client->arena, &name);
     if (*r == 0 && json_get(input, SPAN("method"), &method)) {
         *r = json_string(method, &client->arena, &text);
     }

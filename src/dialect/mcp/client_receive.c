@@ -36,7 +36,7 @@ int client_error_read(McpClient *client, JsonValue error, ClientError *ret)
         ret->code = (int)code;
     }
     if (json_get(error, SPAN("message"), &member)) {
-        r = json_string(member, &client->arena, &ret->text);
+        r = json_string_exact(member, &client->arena, &ret->text);
         if (r < 0) {
             return err_pass(r);
         }
@@ -415,7 +415,7 @@ static int receive_progress(McpClient *client, JsonValue params)
         progress.total = CALL_NO_TOTAL;
     }
     if (json_get(params, SPAN("message"), &member)) {
-        r = json_string(member, &client->arena, &progress.message);
+        r = json_string_exact(member, &client->arena, &progress.message);
     }
     if (r >= 0 && json_is_one_line(params)) {
         r = receive_spelling(client, params, &progress);

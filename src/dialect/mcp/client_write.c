@@ -69,7 +69,7 @@ static void write_member(JsonWriter *w, Span key, Span text)
 {
     if (text.n > 0) {
         json_write_key(w, key);
-        json_write_string(w, text);
+        json_write_exact(w, text);
     }
 }
 
@@ -382,7 +382,7 @@ int client_write_error(McpClient *client, Span id, int code, Span message)
     json_write_key(&w, SPAN("code"));
     json_write_int(&w, code);
     json_write_key(&w, SPAN("message"));
-    json_write_string(&w, message);
+    json_write_exact(&w, message);
     json_write_end_object(&w);
     return write_end(client, &w);
 }

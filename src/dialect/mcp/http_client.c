@@ -1,5 +1,6 @@
 #include "dialect/mcp/http_client.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -223,6 +224,18 @@ void mcp_http_client_advance(McpHttpClient *http, int64_t now_ms)
 
 /* ---- what is to be said ---- */
 
+/* As sse_reader_next. An event that has cost no bytes is no move. */
+static int exchange_next_event(McpHttpExchange *exchange, SseEvent *ret)
+{
+    size_t n_unread = inq_unread(&exchange->reader.in).n;
+    int r = sse_reader_next(&exchange->reader, ret);
+
+    if (inq_unread(&exchange->reader.in).n < n_unread) {
+        http_exchange_move(exchange);
+    }
+    return r;
+}
+
 /* The next event of a stream that is a message. 0, -ENOMEM. */
 static int exchange_read(McpHttpClient *http, McpHttpExchange *exchange, McpHttpClientEvent *ret,
                          bool *ret_any)
@@ -231,7 +244,7 @@ static int exchange_read(McpHttpClient *http, McpHttpExchange *exchange, McpHttp
     int r = 0;
 
     while (!*ret_any && exchange->body_kind == HTTP_BODY_EVENTS &&
-           (r = sse_reader_next(&exchange->reader, &event)) == 0) {
+           (r = exchange_next_event(exchange, &event)) == 0) {
         exchange->n_fruitless = 0;
         r = http_client_take_event(http, exchange, &event, &ret->text, ret_any);
         if (r != 0) {
@@ -244,6 +257,14 @@ static int exchange_read(McpHttpClient *http, McpHttpExchange *exchange, McpHttp
     return r < 0 ? err_pass(r) : 0;
 }
 
+static void exchange_say_close(McpHttpExchange *exchange, McpHttpClientEvent *ret, bool *ret_any)
+{
+    exchange->must_close = false;
+    http_exchange_move(exchange);
+    ret->kind = MCP_HTTP_CLIENT_CLOSE;
+    *ret_any = true;
+}
+
 static int exchange_next_open(McpHttpClient *http, McpHttpExchange *exchange,
                               McpHttpClientEvent *ret, bool *ret_any)
 {
@@ -253,9 +274,7 @@ static int exchange_next_open(McpHttpClient *http, McpHttpExchange *exchange,
         return r;
     }
     if (exchange->must_close) {
-        exchange->must_close = false;
-        ret->kind = MCP_HTTP_CLIENT_CLOSE;
-        *ret_any = true;
+        exchange_say_close(exchange, ret, ret_any);
         return 0;
     }
     return exchange->has_ended ? http_client_finish(http, exchange, &ret->text, ret_any) : 0;
@@ -276,6 +295,12 @@ static int exchange_next(McpHttpClient *http, McpHttpExchange *exchange, McpHttp
         return http_client_begin(http, exchange, ret);
     case EXCHANGE_OPEN:
         return exchange_next_open(http, exchange, ret, ret_any);
+    case EXCHANGE_UNANSWERED:
+        if (exchange->must_close) {
+            exchange_say_close(exchange, ret, ret_any);
+            break;
+        }
+        return http_client_answer_error(http, exchange, "%s", exchange->words);
     case EXCHANGE_OVER:
         ret->text = bytes_span(&exchange->text);
         ret->loss = exchange->loss;
@@ -298,6 +323,30 @@ static int exchange_next(McpHttpClient *http, McpHttpExchange *exchange, McpHttp
     return 0;
 }
 
+/* Its turn has come, and nothing of it has moved since the last one: see http_client_internal.h. */
+static bool exchange_is_stuck(McpHttpExchange *exchange)
+{
+    bool is_stuck = exchange->n_moves == exchange->n_moves_seen;
+
+    exchange->n_moves_seen = exchange->n_moves;
+    assert(!is_stuck);
+    return is_stuck;
+}
+
+static void exchange_end_stuck(McpHttpClient *http, McpHttpExchange *exchange)
+{
+    http_client_note(http, "an exchange with the server did not move on, and was ended");
+    if (exchange->kind == HTTP_REQUEST && exchange->state == EXCHANGE_OPEN &&
+        !exchange->is_answered) {
+        exchange->must_close = exchange->must_close || !exchange->has_ended;
+        (void)snprintf(exchange->words, sizeof(exchange->words),
+                       "the request was given up: its answer did not move on");
+        http_exchange_set_state(http, exchange, EXCHANGE_UNANSWERED);
+    } else {
+        http_exchange_drop(http, exchange);
+    }
+}
+
 static bool http_next_exchange(McpHttpClient *http, McpHttpClientEvent *ret)
 {
     bool any = false;
@@ -306,6 +355,10 @@ static bool http_next_exchange(McpHttpClient *http, McpHttpClientEvent *ret)
         McpHttpExchange *exchange = http->due_first;
 
         http_exchange_unqueue(http, exchange);
+        if (exchange_is_stuck(exchange)) {
+            exchange_end_stuck(http, exchange);
+            continue;
+        }
         if (exchange_next(http, exchange, ret, &any) != 0) {
             http_client_fail(http, "out of memory");
             return false;

@@ -136,8 +136,8 @@ static bool says_session(Span message)
 }
 
 /* 404; or 400 with an error of the server's own about sessions, as many say it, and which names no
- * request. Either way it has not looked at ours: who answers it has, and may have carried it out,
- * whatever the words. An unknown method is something else. */
+ * request, or with plain words about them. Either way it has not looked at ours: who answers it
+ * has, and may have carried it out, whatever the words. An unknown method is something else. */
 static bool is_forgotten(McpHttpClient *http, const McpHttpExchange *exchange)
 {
     HttpError error;
@@ -153,7 +153,11 @@ static bool is_forgotten(McpHttpClient *http, const McpHttpExchange *exchange)
     if (exchange->status == 404) {
         return !is_error || error.code != MCP_ERROR_METHOD_NOT_FOUND;
     }
-    return is_error && !error.has_id && error.code == -32000 && says_session(error.message);
+    if (!is_error) {
+        return says_session(bytes_span(&exchange->text)); /* Python's SDK before 1.26 */
+    }
+    return !error.has_id && (error.code == -32000 || error.code == MCP_ERROR_INVALID_REQUEST) &&
+           says_session(error.message);
 }
 
 /* 0, -ENOMEM. */
@@ -234,7 +238,7 @@ static int finish_refused(McpHttpClient *http, McpHttpExchange *exchange, Span *
     }
     if (is_error && !(is_handshake(exchange) && is_no_proof(status)) &&
         !(exchange->word == HTTP_WORD_INITIALIZE && (status == 404 || status == 405))) {
-        return http_client_finish_text(http, exchange, ret_text, ret_any);
+        return http_client_take_refusal(http, exchange, &error, ret_text, ret_any);
     }
     if (status == 401 || status == 403) {
         return finish_denied(http, exchange);
@@ -254,9 +258,15 @@ static int finish_refused(McpHttpClient *http, McpHttpExchange *exchange, Span *
                                     exchange->words);
 }
 
+/* The answer to a request that was taken may come by another stream. */
+static bool comes_otherwise(const McpHttpClient *http, const McpHttpExchange *exchange)
+{
+    return http->is_old || (exchange->status == 202 && !exchange->is_modern);
+}
+
 /* An answer that is all there, as JSON. 0, -ENOMEM. */
-int http_client_finish_text(McpHttpClient *http, McpHttpExchange *exchange, Span *ret_text,
-                            bool *ret_any)
+static int finish_text(McpHttpClient *http, McpHttpExchange *exchange, Span *ret_text,
+                       bool *ret_any)
 {
     int r = http_client_take(http, exchange, bytes_span(&exchange->text), ret_text, ret_any);
 
@@ -268,10 +278,12 @@ int http_client_finish_text(McpHttpClient *http, McpHttpExchange *exchange, Span
         return 0;
     }
     if (*ret_any) {
-        /* Something else came instead; its error follows. */
-        exchange->body_kind = HTTP_BODY_NONE;
+        /* Something else came instead: the session is given it first. */
         (void)snprintf(exchange->words, sizeof(exchange->words),
                        "the server's answer is not to this request");
+        http_exchange_set_state(http, exchange,
+                                comes_otherwise(http, exchange) ? EXCHANGE_PARKED
+                                                                : EXCHANGE_UNANSWERED);
         return 0;
     }
     return is_handshake(exchange) && exchange->word == HTTP_WORD_INITIALIZE
@@ -315,9 +327,9 @@ static int finish_request(McpHttpClient *http, McpHttpExchange *exchange, Span *
         return finish_lost(http, exchange);
     }
     if (exchange->body_kind == HTTP_BODY_TEXT && exchange->text.n > 0) {
-        return http_client_finish_text(http, exchange, ret_text, ret_any);
+        return finish_text(http, exchange, ret_text, ret_any);
     }
-    if (http->is_old || (exchange->status == 202 && !exchange->is_modern)) {
+    if (comes_otherwise(http, exchange)) {
         http_exchange_set_state(http, exchange, EXCHANGE_PARKED);
         return 0;
     }

@@ -13,6 +13,7 @@ int http_exchange_new(McpHttpClient *http, HttpExchangeKind kind, McpHttpExchang
         return err_raise(-ENOMEM);
     }
     exchange->kind = kind;
+    exchange->n_moves = 1;
     exchange->generation = http->generation;
     exchange->due_ms = INT64_MAX;
     exchange->retry_ms = -1;
@@ -45,11 +46,12 @@ void http_exchange_set_state(McpHttpClient *http, McpHttpExchange *exchange,
 {
     http->n_waiting -= exchange->state == EXCHANGE_WAITING;
     http->n_under_way -= exchange_is_under_way(exchange);
+    exchange->n_moves += exchange->state != state;
     exchange->state = state;
     http->n_waiting += state == EXCHANGE_WAITING;
     http->n_under_way += exchange_is_under_way(exchange);
-    if (state == EXCHANGE_DUE || state == EXCHANGE_OVER || state == EXCHANGE_CLOSING ||
-        state == EXCHANGE_GONE) {
+    if (state == EXCHANGE_DUE || state == EXCHANGE_UNANSWERED || state == EXCHANGE_OVER ||
+        state == EXCHANGE_CLOSING || state == EXCHANGE_GONE) {
         http_exchange_queue(http, exchange);
     }
 }

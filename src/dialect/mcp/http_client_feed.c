@@ -117,6 +117,7 @@ int mcp_http_client_data(McpHttpClient *http, McpHttpExchange *exchange, Span by
     if (r > 0) {
         http_exchange_cut(exchange, MCP_HTTP_END_TOO_LARGE);
     }
+    http_exchange_move(exchange);
     http_exchange_queue(http, exchange);
     return r < 0 ? err_pass(r) : 0;
 }
@@ -138,6 +139,7 @@ int mcp_http_client_end(McpHttpClient *http, McpHttpExchange *exchange, McpHttpE
         (void)snprintf(exchange->words, sizeof(exchange->words), "%.*s",
                        (int)(words.n < WORDS_MAX ? words.n : WORDS_MAX), words.p);
     }
+    http_exchange_move(exchange);
     http_exchange_queue(http, exchange);
     return 0;
 }

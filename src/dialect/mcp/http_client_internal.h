@@ -12,10 +12,15 @@
  * States of an exchange:
  *
  *     WAITING ─may go→ DUE ─said→ OPEN ─end→ OVER ─its message is given out→ (gone)
- *                       ↑          ├─stream broke, can be resumed→ RESTING ─time→ DUE
+ *                       ↑          ├─another message came instead→ UNANSWERED ─error→ OVER
+ *                       │          ├─stream broke, can be resumed→ RESTING ─time→ DUE
  *                       │          ├─the answer comes by another stream→ PARKED ─answer→ (gone)
  *                       └─redirect─┤
  *                                  └─nobody wants it any more→ CLOSING ─said→ (gone)
+ *
+ * An exchange has something to say only after something of it has moved: bytes or an end came, an
+ * event was read, the state changed (n_moves). One whose turn comes without such a move would be
+ * given out for ever: that is a mistake of ours, an assertion; without assertions it is ended.
  */
 #pragma once
 
@@ -84,6 +89,7 @@ typedef enum HttpExchangeState {
     EXCHANGE_OPEN,
     EXCHANGE_RESTING,
     EXCHANGE_PARKED,
+    EXCHANGE_UNANSWERED, /* an error is to be put in place of its answer */
     EXCHANGE_OVER,
     EXCHANGE_CLOSING,
     EXCHANGE_GONE, /* its last word has been said */
@@ -100,6 +106,8 @@ struct McpHttpExchange {
     McpHttpExchange *prev;
     McpHttpExchange *next_due; /* in the queue of those that have something to say */
     bool is_queued;
+    uint32_t n_moves;      /* see above */
+    uint32_t n_moves_seen; /* when its turn came last */
     HttpExchangeKind kind;
     HttpExchangeState state;
     HttpWord word;
@@ -197,6 +205,11 @@ void http_exchange_remove(McpHttpClient *http, McpHttpExchange *exchange);
 void http_exchange_drop(McpHttpClient *http, McpHttpExchange *exchange);
 void http_exchange_set_state(McpHttpClient *http, McpHttpExchange *exchange,
                              HttpExchangeState state);
+/* Something of it has moved. */
+TW_INLINE void http_exchange_move(McpHttpExchange *exchange)
+{
+    exchange->n_moves++;
+}
 /* It has something to say. */
 void http_exchange_queue(McpHttpClient *http, McpHttpExchange *exchange);
 void http_exchange_unqueue(McpHttpClient *http, McpHttpExchange *exchange);
@@ -223,9 +236,6 @@ int http_client_begin(McpHttpClient *http, McpHttpExchange *exchange, McpHttpCli
  * *ret_text; else it is in another state, or removed. 0, -ENOMEM. */
 int http_client_finish(McpHttpClient *http, McpHttpExchange *exchange, Span *ret_text,
                        bool *ret_any);
-/* The same of one whose answer is all there, as JSON. */
-int http_client_finish_text(McpHttpClient *http, McpHttpExchange *exchange, Span *ret_text,
-                            bool *ret_any);
 
 /* http_client_message.c */
 
@@ -239,15 +249,21 @@ int http_client_take_event(McpHttpClient *http, McpHttpExchange *exchange, const
 TW_PRINTF(3, 4)
 int http_client_answer_error(McpHttpClient *http, McpHttpExchange *exchange, const char *format,
                              ...);
-/* A JSON-RPC error, until the next message is read. */
+/* A JSON-RPC error, until the next message is read; text as long as what it was read from. */
 typedef struct HttpError {
     int code;
     Span message;
+    Span text;   /* the member `error`, as JSON */
     bool has_id; /* it names a request: ours are numbers */
+    uint64_t id; /* which */
 } HttpError;
 
 /* False if text is none. */
 bool http_client_read_error(McpHttpClient *http, Span text, HttpError *ret);
+/* The server has refused the request with an error, which is given out as its answer, whatever
+ * request it names: exchange->text, of which *error was read. 0, -ENOMEM. */
+int http_client_take_refusal(McpHttpClient *http, McpHttpExchange *exchange, const HttpError *error,
+                             Span *ret_text, bool *ret);
 
 /* http_client_tools.c */
 

@@ -62,7 +62,6 @@ bool http_client_read_error(McpHttpClient *http, Span text, HttpError *ret)
     JsonValue error;
     JsonValue member;
     int64_t code;
-    uint64_t id;
 
     arena_reset(&http->arena, LIMIT_KEEP_BYTES);
     if (json_parse(&doc, &http->arena, text.p, text.n, NULL, NULL) != 0 ||
@@ -72,12 +71,31 @@ bool http_client_read_error(McpHttpClient *http, Span text, HttpError *ret)
         code < INT_MIN || code > INT_MAX) {
         return false;
     }
-    *ret = (HttpError){.code = (int)code};
+    *ret = (HttpError){.code = (int)code, .text = json_span(error)};
     if (json_get(error, SPAN("message"), &member)) {
         (void)json_string(member, &http->arena, &ret->message);
     }
-    ret->has_id = json_get(json_root(&doc), SPAN("id"), &member) && json_uint64(member, &id) == 0;
+    ret->has_id =
+        json_get(json_root(&doc), SPAN("id"), &member) && json_uint64(member, &ret->id) == 0;
     return true;
+}
+
+int http_client_take_refusal(McpHttpClient *http, McpHttpExchange *exchange, const HttpError *error,
+                             Span *ret_text, bool *ret)
+{
+    *ret_text = bytes_span(&exchange->text);
+    if (!error->has_id || error->id != exchange->wire_id) {
+        int r = write_error(&http->rewritten, exchange->wire_id, error->text, SPAN_NULL);
+
+        if (r != 0) {
+            return err_pass(r);
+        }
+        *ret_text = bytes_span(&http->rewritten);
+    }
+    *ret = true;
+    exchange->is_answered = true;
+    http_exchange_set_state(http, exchange, EXCHANGE_GONE);
+    return 0;
 }
 
 /* ---- answers ---- */

@@ -256,6 +256,9 @@ void mcp_http_stream_refuse(McpHttpStream *stream, unsigned status, int code, Sp
 /* Its request has ended without an answer: completes and frees it. */
 void mcp_http_stream_settle(McpHttpStream *stream);
 
+/* Does more wait unread at its client than may, while reports and log records follow? */
+bool mcp_http_stream_is_behind(const McpHttpStream *stream);
+
 /* A provider lets the client come back for the rest (2025-11-25). */
 void mcp_http_stream_detach(McpHttpStream *stream);
 

@@ -78,6 +78,12 @@ static void sink_detach(void *context, void *stream)
     mcp_http_stream_detach(stream);
 }
 
+static bool sink_is_behind(void *context, void *stream)
+{
+    (void)context;
+    return stream != NULL && mcp_http_stream_is_behind(stream);
+}
+
 /* The pool. */
 
 static McpHttpSeat *seat_new(McpHttp *http, bool is_wide)
@@ -94,6 +100,7 @@ static McpHttpSeat *seat_new(McpHttp *http, bool is_wide)
                            .commit = sink_commit,
                            .abort = sink_abort,
                            .detach = sink_detach,
+                           .is_behind = sink_is_behind,
                            .context = seat};
     config.sink = &seat->sink;
     config.max_open = is_wide ? config.max_open : STATELESS_OPEN;

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/limits.h"
 #include "dialect/mcp/http_guard.h"
 #include "dialect/mcp/render.h"
 #include "frame/http1_writer.h"
@@ -389,6 +390,19 @@ int mcp_http_stream_send(McpHttpStream *stream, const McpAbout *about, Bytes *me
         }
     }
     return send_event(stream, about, message);
+}
+
+/* A connection has room for two of the largest messages, and is lost beyond that: as long as no
+ * more than one waits, the next one fits. */
+bool mcp_http_stream_is_behind(const McpHttpStream *stream)
+{
+    const McpHttp *http = stream->seat->http;
+    size_t max = http->config.server.max_response_bytes;
+
+    if (max == 0 || max > LIMIT_OUTPUT_PAUSE_BYTES) {
+        max = LIMIT_OUTPUT_PAUSE_BYTES;
+    }
+    return stream->x != NULL && mcp_http_wire(http)->pending(stream->x) > max;
 }
 
 void mcp_http_stream_resume(McpHttpStream *stream, void *x, uint64_t n)

@@ -119,6 +119,18 @@ int jsonrpc_read(JsonrpcMessage *ret, JsonValue message, Arena *arena)
     return 0;
 }
 
+Span jsonrpc_look_id(const JsonLook *look, Arena *arena)
+{
+    Span text = json_look_id(look);
+    JsonDoc doc;
+
+    if (text.n == 0 || text.n > JSONRPC_MAX_ID_BYTES ||
+        json_parse(&doc, arena, text.p, text.n, NULL, NULL) != 0 || !is_id(json_root(&doc))) {
+        return SPAN_NULL;
+    }
+    return text;
+}
+
 /* A string that is written with escapes: a quote, its content decoded, a quote. No plain one looks
  * the same by accident, since a plain one holds no quote inside. */
 static int key_of_escaped(JsonValue id, Arena *arena, Span *ret)
@@ -130,7 +142,7 @@ static int key_of_escaped(JsonValue id, Arena *arena, Span *ret)
         return err_raise(-ENOMEM);
     }
     p[0] = '"';
-    n = json_string_decode(id, p + 1) + 1;
+    n = json_string_decode_exact(id, p + 1) + 1;
     p[n] = '"';
     *ret = span_make(p, n + 1);
     return 0;

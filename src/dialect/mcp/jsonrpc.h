@@ -3,10 +3,9 @@
  * Says what a message is and where its parts lie; knows no method. What is answered to a message
  * that cannot be served:
  *
- *     not JSON, not UTF-8, a byte order mark              -32700, id null
- *     nested deeper than 512, longer than allowed         -32600, id null
- *     not an object; an array outside 2025-03-26          -32600, id null
- *     id null, true, 1.5, {} or []                        -32600, id null
+ *     not JSON, not UTF-8, a byte order mark              -32700, its id if it can be found
+ * (json/look.h) nested deeper than 512, longer than allowed         -32600, likewise not an object;
+ * an array outside 2025-03-26          -32600, id null id null, true, 1.5, {} or [] -32600, id null
  *     id longer than JSONRPC_MAX_ID_BYTES                 -32600, id null
  *     jsonrpc absent or not "2.0", method not a string    -32600, its id
  *     neither method nor result nor error                 -32600, its id, or null
@@ -22,6 +21,7 @@
 #include "base/arena.h"
 #include "base/span.h"
 #include "json/json.h"
+#include "json/look.h"
 
 enum {
     JSONRPC_E_ID = 1, /* not a string and not an integer */
@@ -57,6 +57,10 @@ TW_INLINE Span jsonrpc_id_text(const JsonrpcMessage *message)
 {
     return message->id.node == NULL ? SPAN_NULL : json_span(message->id);
 }
+
+/* The id that was found in a message which cannot be read, if it is one that can be returned; else
+ * empty. Borrowed from look. */
+Span jsonrpc_look_id(const JsonLook *look, Arena *arena);
 
 /* A form in which equal ids are equal bytes ("\u0061" and "a", 1 and 1.0), and 1 and "1" are not.
  * Borrowed from the text or the arena. 0, -ENOMEM, JSONRPC_E_ID. */

@@ -77,8 +77,8 @@ void mcp_out_tool_members(McpOut *o, const McpContent *content)
         MCP_OUT(o, ",");
         mcp_out_large(o, result->beside);
     }
-    if (result->is_error) {
-        MCP_OUT(o, ",\"isError\":true");
+    if (result->is_error || result->says_no_error) {
+        mcp_out_span(o, result->is_error ? SPAN(",\"isError\":true") : SPAN(",\"isError\":false"));
     }
     if (result->members.n > 0) {
         MCP_OUT(o, ",");
@@ -135,7 +135,7 @@ static void out_prompt(McpOut *o, Arena *scratch, const McpReply *reply, const M
     const CallResult *result = content->result;
 
     mcp_out_result(o, reply);
-    if (result->description.n > 0) {
+    if (result->description.p != NULL) {
         MCP_OUT_KEY(o, "description");
         mcp_out_string(o, result->description);
     }

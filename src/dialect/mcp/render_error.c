@@ -1,7 +1,8 @@
 #include "dialect/mcp/render_error.h"
 
+#include <string.h>
+
 #include "base/compiler.h"
-#include "base/escape.h"
 
 /* A revision later than all: never. */
 #define NEVER MCP_N_REVISIONS
@@ -64,7 +65,7 @@ static bool own_code_is_reserved(const McpReply *reply, int code)
 /* The provider has a number of its own for the failure. */
 static bool has_own_code(const CallResult *result)
 {
-    return result->wire_code != 0 &&
+    return call_result_has_code(result) &&
            (result->error == CALL_ERROR_OWN || result->error == CALL_ERROR_UNKNOWN_RESOURCE);
 }
 
@@ -140,37 +141,6 @@ static void out_error_data(McpOut *o, const McpReply *reply, const CallResult *r
     }
 }
 
-/* "/path: what is wrong", a line each, into the JSON string that is being written. A message of the
- * router's names the first already. */
-static void out_problems(McpOut *o, Arena *scratch, const CallResult *result)
-{
-    bool is_named = result->message.n > 0;
-    Span data = result->data;
-    JsonDoc doc;
-    int r;
-
-    if (data.n == 0 || o->r != 0) {
-        return;
-    }
-    r = json_parse(&doc, scratch, data.p, data.n, NULL, NULL);
-    if (r != 0) {
-        o->r = r < 0 ? r : 0;
-        return;
-    }
-    for (JsonIter it = json_iter(json_root(&doc)); json_iter_next(&it);) {
-        Span path = mcp_string_inside(it.value, SPAN("path"));
-
-        if (is_named) {
-            is_named = false;
-            continue;
-        }
-        MCP_OUT(o, "\\n- ");
-        mcp_out_span(o, path);
-        mcp_out_span(o, path.n > 0 ? SPAN(": ") : SPAN_NULL);
-        mcp_out_span(o, mcp_string_inside(it.value, SPAN("message")));
-    }
-}
-
 /* The provider's own error, for programs; beside the text, for models. */
 static void out_own_structured(McpOut *o, const CallResult *result)
 {
@@ -189,25 +159,27 @@ static void out_own_structured(McpOut *o, const CallResult *result)
  * been closed. */
 static void out_raised_type(McpOut *o, Span type)
 {
+    size_t start;
+
     if (o->r != 0 || type.n == 0) {
         return;
     }
     o->out->n--;
     MCP_OUT(o, " (type: ");
-    o->r = o->r == 0 ? escape_json(o->out, type) : o->r;
+    start = o->out->n;
+    mcp_out_string(o, type);
+    if (o->r == 0) { /* without its quotes */
+        o->out->n -= 2;
+        memmove(o->out->data + start, o->out->data + start + 1, o->out->n - start);
+    }
     MCP_OUT(o, ")\"");
 }
 
-void mcp_out_tool_failure(McpOut *o, Arena *scratch, const CallResult *result)
+void mcp_out_tool_failure(McpOut *o, const CallResult *result)
 {
     MCP_OUT_KEY(o, "content");
     MCP_OUT(o, "[{\"type\":\"text\",\"text\":");
     mcp_out_string(o, error_message(result));
-    if (result->error == CALL_ERROR_INVALID_ARGUMENTS && o->r == 0) {
-        o->out->n--; /* opens the string again */
-        out_problems(o, scratch, result);
-        MCP_OUT(o, "\"");
-    }
     if (result->error == CALL_ERROR_RAISED) {
         out_raised_type(o, result->error_type);
     }
@@ -248,7 +220,7 @@ void mcp_out_call_error(McpOut *o, Arena *scratch, const McpReply *reply, const 
     if (is_of_tool(reply, result->error) && !reply->is_bare && !result->is_relayed &&
         mcp_error_is_report(reply->revision, result->error)) {
         mcp_out_result(o, reply);
-        mcp_out_tool_failure(o, scratch, result);
+        mcp_out_tool_failure(o, result);
         mcp_out_end_result(o, scratch, reply, result->meta);
         return;
     }

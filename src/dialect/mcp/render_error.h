@@ -11,7 +11,7 @@ void mcp_out_call_error(McpOut *o, Arena *scratch, const McpReply *reply, const 
 /* Is the error told as a tool's result in that revision? Then its members are these, up to isError;
  * else it is this object. */
 bool mcp_error_is_report(McpRevision revision, CallError error);
-void mcp_out_tool_failure(McpOut *o, Arena *scratch, const CallResult *result);
+void mcp_out_tool_failure(McpOut *o, const CallResult *result);
 void mcp_out_error_object(McpOut *o, const McpReply *reply, const CallResult *result);
 
 /* The provider gave what no answer to this request can be. */

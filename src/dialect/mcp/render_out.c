@@ -36,7 +36,7 @@ void mcp_out_string(McpOut *o, Span text)
         return;
     }
     json_writer_init(&w, o->out, JSON_STYLE_COMPACT);
-    json_write_string(&w, text);
+    json_write_exact(&w, text);
     o->r = json_writer_finish(&w);
 }
 

@@ -156,7 +156,7 @@ static void out_result(McpOut *o, Arena *scratch, const McpReply *reply, const C
     } else if (result->kind == CALL_RESULT_TOOL) {
         mcp_out_tool_members(o, &content);
     } else {
-        mcp_out_tool_failure(o, scratch, result);
+        mcp_out_tool_failure(o, result);
     }
     mcp_out_end_inner(o, scratch, result->meta);
 }

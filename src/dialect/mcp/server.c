@@ -234,11 +234,22 @@ static void refuse_unread(McpServer *server, int code, Span what)
     mcp_answer_error(server, NULL, SPAN_NULL, code, what);
 }
 
-static void refuse_too_long(McpServer *server)
+/* A message that could not be read, but its id perhaps. */
+static void refuse_looked(McpServer *server, const JsonLook *look, int code, Span what)
 {
-    refuse_unread(server, MCP_ERROR_INVALID_REQUEST,
-                  SPAN("the message is longer than this server accepts"));
+    mcp_answer_error(server, NULL, jsonrpc_look_id(look, &server->arena), code, what);
 }
+
+static void refuse_text(McpServer *server, Span message, int code, Span what)
+{
+    JsonLook look;
+
+    json_look_init(&look);
+    json_look_feed(&look, message);
+    refuse_looked(server, &look, code, what);
+}
+
+static const Span words_too_long = SPAN_INIT("the message is longer than this server accepts");
 
 static void take_batch(McpServer *server, JsonValue value)
 {
@@ -279,9 +290,9 @@ static void take_text(McpServer *server, Span message)
     if (r < 0) {
         mcp_server_fail(server, r);
     } else if (r == JSON_E_SYNTAX) {
-        refuse_unread(server, MCP_ERROR_PARSE, span_from_str(diag.message));
+        refuse_text(server, message, MCP_ERROR_PARSE, span_from_str(diag.message));
     } else if (r != 0) {
-        refuse_unread(server, MCP_ERROR_INVALID_REQUEST, span_from_str(diag.message));
+        refuse_text(server, message, MCP_ERROR_INVALID_REQUEST, span_from_str(diag.message));
     } else if (json_kind(json_root(&doc)) == JSON_ARRAY) {
         take_batch(server, json_root(&doc));
     } else {
@@ -298,7 +309,7 @@ int mcp_server_receive_from(McpServer *server, Span message, const McpFrom *from
     }
     server->from = *from;
     if (message.n > server->config.max_request_bytes) {
-        refuse_too_long(server);
+        refuse_text(server, message, MCP_ERROR_INVALID_REQUEST, words_too_long);
     } else {
         take_text(server, message);
     }
@@ -316,13 +327,14 @@ bool mcp_server_had_request(const McpServer *server)
     return server->had_request;
 }
 
-int mcp_server_receive_too_long(McpServer *server, int64_t now_ms)
+int mcp_server_receive_too_long(McpServer *server, const JsonLook *look, int64_t now_ms)
 {
     mcp_server_tell_time(server, now_ms);
     if (server->state == MCP_STATE_CLOSED || server->error != 0) {
         return err_pass(server->error);
     }
-    refuse_too_long(server);
+    arena_reset(&server->arena, LIMIT_KEEP_BYTES);
+    refuse_looked(server, look, MCP_ERROR_INVALID_REQUEST, words_too_long);
     return err_pass(server->error);
 }
 

@@ -22,6 +22,7 @@
 #include "call/call.h"
 #include "dialect/mcp/revision.h"
 #include "frame/http1.h"
+#include "json/look.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -90,6 +91,9 @@ typedef struct McpSink {
     /* The request that came by that stream will take long: the client may be let go, to come back
      * for the answer. May be NULL. */
     void (*detach)(void *context, void *stream);
+    /* Does more wait unread at the client of that stream than may? Then reports of progress and log
+     * records are left out; answers and questions never. May be NULL: it does not. */
+    bool (*is_behind)(void *context, void *stream);
     void *context;
 } McpSink;
 
@@ -118,6 +122,8 @@ typedef struct McpServerConfig {
     HashSeed seed;
     size_t max_request_bytes;  /* 0: LIMIT_MCP_REQUEST_BYTES */
     size_t max_response_bytes; /* 0: LIMIT_MCP_RESPONSE_BYTES */
+    const char *too_large;     /* borrowed: what is said of an answer over max_response_bytes; NULL:
+                                  the number, and that name */
     uint32_t max_open;         /* requests open at once, calls and questions included; 0: twice
                                   LIMIT_CALLS_IN_FLIGHT. Beyond it -32003 */
     int64_t state_ttl_ms;      /* how long a requestState is good; 0: LIMIT_MCP_STATE_MS */
@@ -166,8 +172,9 @@ void mcp_server_gone(McpServer *server, const void *stream);
  * is about the last one. False if it cannot. */
 bool mcp_server_reuse(McpServer *server);
 
-/* The transport met a message that is longer than allowed and skipped it: answered with -32600. */
-int mcp_server_receive_too_long(McpServer *server, int64_t now_ms);
+/* The transport met a message that is longer than allowed and skipped it: answered with -32600.
+ * look has seen all of it. */
+int mcp_server_receive_too_long(McpServer *server, const JsonLook *look, int64_t now_ms);
 
 /* Did the message that was received last hold a request, or something that had to be answered as
  * one? Else it was notifications and responses, and nothing will come of it. */

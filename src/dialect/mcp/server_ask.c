@@ -320,7 +320,7 @@ static int add_answer(McpRequest *request, const McpQuestion *question, Span ans
     r = answers->n > 0 ? 0 : bytes_append_byte(answers, '{');
     if (r == 0) {
         json_writer_init(&w, answers, JSON_STYLE_COMPACT);
-        json_write_string(&w, key);
+        json_write_exact(&w, key);
         r = json_writer_finish(&w);
     }
     if (r == 0) {
@@ -403,7 +403,7 @@ static void end_refused(McpServer *server, McpRequest *request, JsonValue error)
     JsonValue text;
 
     if (json_get(error, SPAN("message"), &text) && json_kind(text) == JSON_STRING) {
-        int r = json_string(text, &server->arena, &why);
+        int r = json_string_exact(text, &server->arena, &why);
 
         mcp_server_fail(server, err_fold(r));
     }
@@ -454,10 +454,10 @@ void mcp_take_answer(McpServer *server, const JsonrpcMessage *message)
         answer = json_span(message->result);
         r = mcp_answer_check(question->kind, span_make(schema, question->n_schema), message->result,
                              &problem);
-    } else if (is_elicitation(question->kind)) {
-        answer = SPAN("{\"action\":\"cancel\"}");
     } else if (question->takes_error) {
         r = write_error_answer(server, message->error, &answer);
+    } else if (is_elicitation(question->kind)) {
+        answer = SPAN("{\"action\":\"cancel\"}"); /* the asker has no form for an error */
     } else {
         end_refused(server, request, message->error);
         return;

@@ -81,7 +81,8 @@ static void take_named_tool(McpServer *server, const McpInbound *in, Wanted *wan
     if (!in->offer.lazy_tools || server->config.is_tool == NULL ||
         !span_equals(want->target, SPAN(MCP_CALL_TOOL)) || want->arguments.node == NULL ||
         !json_get(want->arguments, SPAN("name"), &value) || json_kind(value) != JSON_STRING ||
-        json_string(value, &server->arena, &name) != 0 || span_equals(name, SPAN(MCP_CALL_TOOL)) ||
+        json_string_exact(value, &server->arena, &name) != 0 ||
+        span_equals(name, SPAN(MCP_CALL_TOOL)) ||
         !server->config.is_tool(server->config.context, name)) {
         return;
     }
@@ -178,13 +179,23 @@ static void end_notification(McpOut *out, int r)
     }
 }
 
+/* Progress and log records are for a client that follows: for one that is far behind they would
+ * only take memory, and the next one says as much. */
+static bool may_report(const McpRequest *request)
+{
+    const McpSink *sink = request->server->config.sink;
+
+    return request->state == MCP_REQUEST_RUNNING &&
+           (sink->is_behind == NULL || !sink->is_behind(sink->context, request->stream));
+}
+
 static void progress(Call *call, const CallProgress *report)
 {
     McpRequest *request = MCP_LINK_OWNER(call, McpRequest, call);
     McpOut out;
     int r;
 
-    if (request->state != MCP_REQUEST_RUNNING || request->token.n == 0) {
+    if (request->token.n == 0 || !may_report(request)) {
         return;
     }
     mcp_about_request(request, false);
@@ -201,7 +212,7 @@ static void log_record(Call *call, CallLogLevel level, Span logger, Span data)
     McpOut out;
     int r;
 
-    if (request->state != MCP_REQUEST_RUNNING) {
+    if (!may_report(request)) {
         return;
     }
     mcp_about_request(request, false);

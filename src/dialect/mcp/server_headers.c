@@ -301,7 +301,7 @@ static bool check_params(McpServer *server, const McpInbound *in)
         in->known.name.node == NULL || json_kind(in->known.name) != JSON_STRING) {
         return true;
     }
-    r = json_string(in->known.name, &server->arena, &name);
+    r = json_string_exact(in->known.name, &server->arena, &name);
     if (r != 0) {
         mcp_server_fail(server, err_fold(r));
         return false;

@@ -107,7 +107,7 @@ static int write_newer(McpServer *server, const McpInbound *in, const Returned *
         CallAskKind kind;
         Span schema;
         Span key;
-        int r = json_string(it.key, &server->arena, &key);
+        int r = json_string_exact(it.key, &server->arena, &key);
 
         if (r != 0) {
             return err_fold(r);
@@ -125,7 +125,7 @@ static int write_newer(McpServer *server, const McpInbound *in, const Returned *
         if (r != 0) {
             return r;
         }
-        json_write_key(w, key);
+        json_write_exact_key(w, key);
         json_write_raw(w, json_span(it.value));
     }
     return 0;
@@ -143,14 +143,14 @@ static int write_older(McpServer *server, const Returned *returned, JsonWriter *
         CallAskKind kind;
         Span schema;
         Span key;
-        int r = json_string(it.key, &server->arena, &key);
+        int r = json_string_exact(it.key, &server->arena, &key);
 
         if (r != 0) {
             return err_fold(r);
         }
         if (!find_asked(returned->asked, key, &kind, &schema) ||
             !json_get(returned->newer, key, &unused)) {
-            json_write_key(w, key);
+            json_write_exact_key(w, key);
             json_write_raw(w, json_span(it.value));
         }
     }

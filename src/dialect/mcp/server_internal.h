@@ -172,6 +172,9 @@ McpReply mcp_reply_to(const McpServer *server, const McpInbound *in);
 
 /* The answer to an open request. What does not fit is replaced by CALL_ERROR_TOO_LARGE. */
 McpReply mcp_reply_to_request(const McpRequest *request);
+
+/* CALL_ERROR_TOO_LARGE, with the limit and the name of its setting. */
+void mcp_answer_too_large(McpRequest *request);
 void mcp_answer_result(McpRequest *request, const CallResult *result);
 
 /* A message that does not fit is left out, and call_error_text stands for it; so with none. */

@@ -212,12 +212,30 @@ void mcp_answer_call_error(McpRequest *request, CallError error, Span message)
     mcp_server_fail(request->server, r);
 }
 
+void mcp_answer_too_large(McpRequest *request)
+{
+    const McpServerConfig *config = &request->server->config;
+    char words[MCP_REFUSAL_BYTES];
+
+    if (request->batch != NULL) {
+        /* A sentence would take the room of the others' results. */
+        mcp_answer_call_error(request, CALL_ERROR_TOO_LARGE, SPAN_NULL);
+        return;
+    }
+    (void)snprintf(words, sizeof(words),
+                   "the result is too large: a message to this client may have %zu bytes "
+                   "(max_response_bytes, --max-response-bytes)",
+                   config->max_response_bytes);
+    mcp_answer_call_error(request, CALL_ERROR_TOO_LARGE,
+                          span_from_str(config->too_large != NULL ? config->too_large : words));
+}
+
 void mcp_answer_result(McpRequest *request, const CallResult *result)
 {
     int r = answer_result(request, result, true);
 
     if (r == MCP_OUT_E_FULL) {
-        mcp_answer_call_error(request, CALL_ERROR_TOO_LARGE, SPAN_NULL);
+        mcp_answer_too_large(request);
     } else {
         mcp_server_fail(request->server, r);
     }

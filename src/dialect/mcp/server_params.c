@@ -19,7 +19,7 @@ bool mcp_check_string(McpServer *server, const McpInbound *in, JsonValue v, cons
     if (TW_LIKELY(json_string_plain(v, ret))) {
         return true;
     }
-    r = json_string(v, &server->arena, ret);
+    r = json_string_exact(v, &server->arena, ret);
     if (r == JSON_E_KIND) {
         mcp_refuse_format(server, in, MCP_ERROR_INVALID_PARAMS, "%s must be a string", path);
     } else {

@@ -6,9 +6,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/limits.h"
-#include "dialect/pipe/entries.h"
-#include "dialect/pipe/keepalive.h"
-#include "dialect/pipe/wire.h"
+#include "dialect/pipe/addin_impl.h"
 
 /* Room for a sentence with a number. */
 #define ADDIN_WORDS_BYTES 160
@@ -21,41 +19,6 @@
 
 /* Messages whose calls wait, together: as many as they may be, they must not all be large. */
 #define ADDIN_WAITING_BYTES ((size_t)4 * LIMIT_PIPE_MESSAGE_BYTES)
-
-/* A call that waits or runs. */
-typedef struct AddinItem {
-    Call call; /* first: what the router hands back leads here */
-    PipeEntry entry;
-    PipeAddin *addin;
-    struct AddinItem *next; /* among those that wait, or in the pool */
-    Bytes id;
-    size_t n_bytes; /* of the message that it came in */
-    int64_t since_ms;
-    bool is_running;
-} AddinItem;
-
-struct PipeAddin {
-    PipeAddinConfig config;
-    PipeWire wire;
-    PipeEntries items; /* all of them */
-    size_t n_running;
-    AddinItem *waiting; /* the first of them */
-    AddinItem **waiting_end;
-    size_t n_waiting;
-    size_t n_waiting_bytes;
-    AddinItem *fetched; /* the last that next gave, until it gives another or NULL */
-    PipeKeepalive keepalive;
-    uint64_t n_pings; /* sent */
-    uint64_t n_pongs; /* never more than those */
-    uint64_t asked;   /* n_pings of the owner's last one */
-    PipeAddinCounts counts;
-    AddinItem *pool;
-    size_t n_pool;
-    Arena arena; /* of the message that is being read */
-    Bytes list;
-    bool is_ending;
-    int error;
-};
 
 static int64_t addin_now(const PipeAddin *addin)
 {
@@ -99,8 +62,7 @@ static AddinItem *addin_item(PipeAddin *addin, Span id)
     return item;
 }
 
-/* Forgets one that does not wait. */
-static void addin_release(PipeAddin *addin, AddinItem *item)
+void pipe_addin_release(PipeAddin *addin, AddinItem *item)
 {
     pipe_entries_remove(&addin->items, &item->entry);
     addin->n_running -= item->is_running ? 1 : 0;
@@ -180,6 +142,18 @@ static int addin_answer(PipeAddin *addin, Answer a)
     return r > 0 ? err_raise(-ENOBUFS) : err_pass(r);
 }
 
+int pipe_addin_answer_cancelled(PipeAddin *addin, AddinItem *item)
+{
+    CallResult result = {.kind = CALL_RESULT_ERROR, .error = CALL_ERROR_CANCELLED};
+    Answer a = {.call_id = bytes_span(&item->id),
+                .tool_name = item->call.target,
+                .result = &result,
+                .duration_ms = item->is_running ? addin_now(addin) - item->since_ms : 0,
+                .is_read = item->call.verb == CALL_READ};
+
+    return err_pass(addin_answer(addin, a));
+}
+
 static int addin_answer_failure(PipeAddin *addin, const PipeMessage *message, CallError error,
                                 const char *words)
 {
@@ -203,23 +177,23 @@ static void addin_finish(Call *call, const CallResult *result)
     /* The owner asks next until it gives NULL, so the one that it gave last is being dispatched:
      * there the owner sees for itself that this is over. */
     bool is_later = addin->fetched != item;
-    int r = addin_answer(addin, a);
+    CallResult interrupted;
+    int r;
 
+    if (call->may_have_run) {
+        interrupted = *result;
+        interrupted.is_interrupted = true;
+        a.result = &interrupted;
+    }
+    r = addin_answer(addin, a);
     if (addin->error == 0) {
         addin->error = r;
     }
-    addin_release(addin, item);
+    pipe_addin_release(addin, item);
     /* Last of all, since the owner may end the session in there. */
     if (is_later && addin->config.wrote != NULL) {
         addin->config.wrote(addin->config.context);
     }
-}
-
-/* A hub is told nothing before the answer. */
-static void addin_progress(Call *call, const CallProgress *progress)
-{
-    (void)call;
-    (void)progress;
 }
 
 static void addin_log(Call *call, CallLogLevel level, Span logger, Span data)
@@ -231,7 +205,7 @@ static void addin_log(Call *call, CallLogLevel level, Span logger, Span data)
 }
 
 static const CallDoor addin_door = {
-    .finish = addin_finish, .progress = addin_progress, .log = addin_log};
+    .finish = addin_finish, .progress = pipe_addin_progress, .log = addin_log};
 
 int pipe_addin_new(PipeAddin **ret, const PipeAddinConfig *config, int64_t now_ms)
 {
@@ -266,7 +240,7 @@ PipeAddin *pipe_addin_free(PipeAddin *addin)
     while ((entry = pipe_entries_first(&addin->items)) != NULL) {
         AddinItem *item = PIPE_ENTRY_OWNER(entry, AddinItem, entry);
 
-        addin_release(addin, item);
+        pipe_addin_release(addin, item);
     }
     while (addin->pool != NULL) {
         AddinItem *item = addin->pool;
@@ -284,7 +258,10 @@ static int addin_answer_list(PipeAddin *addin, const PipeMessage *message)
 {
     CallResult result = {.kind = CALL_RESULT_TOOL};
     Answer a = {.call_id = message->id, .tool_name = message->tool_name, .result = &result};
-    int r = addin->config.list(addin->config.context, &addin->list);
+    int r;
+
+    addin->understood = pipe_message_understood(message->args);
+    r = addin->config.list(addin->config.context, &addin->list);
 
     if (r != 0) {
         result = (CallResult){.kind = CALL_RESULT_ERROR, .error = CALL_ERROR_INTERNAL};
@@ -310,9 +287,13 @@ static int addin_enqueue(PipeAddin *addin, const PipeMessage *message, size_t n_
     item->call.verb = verb;
     item->call.target = target;
     item->call.arguments = verb == CALL_TOOL ? message->args : JSON_VALUE_NULL;
+    /* A hub that has said what it understands says tool_cancel when the deadline passes that it has
+     * for the call, which may be longer than ours. */
+    item->call.timeout_ms = addin->understood != 0 ? -1 : 0;
+    item->call.wants_progress = (addin->understood & 1u << PIPE_TOOL_PROGRESS) != 0;
     item->n_bytes = n_bytes;
     if (!is_next && call_keep_arguments(&item->call) != 0) {
-        addin_release(addin, item);
+        pipe_addin_release(addin, item);
         return err_raise(-ENOMEM);
     }
     *addin->waiting_end = item;
@@ -342,7 +323,7 @@ static int addin_call(PipeAddin *addin, const PipeMessage *message, size_t n_byt
             return r < 0
                        ? err_pass(r)
                        : err_pass(addin_answer_failure(addin, message, CALL_ERROR_INVALID_ARGUMENTS,
-                                                       "/uri: expected string"));
+                                                       "arguments/uri: expected string"));
         }
         verb = CALL_READ;
     }
@@ -373,6 +354,10 @@ static int addin_handle(PipeAddin *addin, const PipeMessage *message, size_t n_b
             addin->config.told(addin->config.context, message->code, message->message);
         }
         return 0;
+    case PIPE_TOOL_CANCEL:
+        return err_pass(pipe_addin_cancel(addin, message->call_id));
+    case PIPE_TOOL_PROGRESS: /* nothing is asked of a hub, and none offers tools */
+    case PIPE_TOOLS_CHANGED:
     case PIPE_N_TYPES:
         break;
     }
@@ -409,10 +394,15 @@ int pipe_addin_receive(PipeAddin *addin, Span message, int64_t now_ms)
     return r == PIPE_E_PROTOCOL ? r : 0;
 }
 
+uint32_t pipe_addin_other_order(const PipeAddin *addin, uint32_t declared)
+{
+    return addin->keepalive.has_heard ? 0 : pipe_wire_other_order(&addin->wire, declared);
+}
+
 int pipe_addin_refuse_size(PipeAddin *addin, uint32_t declared)
 {
     addin->is_ending = true;
-    return err_pass(pipe_wire_refuse_size(&addin->wire, declared));
+    return err_pass(pipe_wire_refuse_size(&addin->wire, declared, !addin->keepalive.has_heard));
 }
 
 Call *pipe_addin_next(PipeAddin *addin)
@@ -455,7 +445,7 @@ void pipe_addin_drop(PipeAddin *addin, Call *call)
     AddinItem *item = (AddinItem *)call;
 
     assert(item->is_running);
-    addin_release(addin, item);
+    pipe_addin_release(addin, item);
 }
 
 size_t pipe_addin_running(const PipeAddin *addin)

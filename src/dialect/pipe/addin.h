@@ -7,8 +7,9 @@
  * max_running says (1: one after the other, as applications with one UI thread need); the others
  * wait here, LIMIT_PIPE_WAITING at most. toolwire.list_tools is answered here from what the owner
  * gives; toolwire.read_resource becomes a call of verb CALL_READ, whose target is the URI. An
- * answer that is larger than the limit becomes a failure that says so. Performs no I/O. Thread:
- * loop.
+ * answer that is larger than the limit becomes a failure that says so. With a hub that understands
+ * it (message.h) calls report progress; tool_cancel ends a call with the code CANCELLED. Performs
+ * no I/O. Thread: loop.
  */
 #pragma once
 
@@ -40,6 +41,11 @@ typedef struct PipeAddinConfig {
     /* The answer to a call that did not end while it was dispatched has been written, and a place
      * is free: flush, and ask next. The addin may be freed in here. May be NULL. */
     void (*wrote)(void *context);
+    /* Stops the work of a running call (router_cancel), which must not finish any more. May be
+     * NULL: then nothing can be cancelled. */
+    void (*cancel)(void *context, Call *call);
+    /* Does so much wait for the hub that progress is better left unsaid? May be NULL: never. */
+    bool (*is_behind)(void *context);
     /* The hub said `error`; for the log. Borrowed until return. May be NULL. */
     void (*told)(void *context, Span code, Span message);
     void *context;
@@ -62,6 +68,10 @@ PipeAddin *pipe_addin_free(PipeAddin *addin);
 int pipe_addin_receive(PipeAddin *addin, Span message, int64_t now_ms);
 int pipe_addin_refuse_size(PipeAddin *addin, uint32_t declared);
 
+/* The length that such a frame has in the other byte order, if it is the first and that is a good
+ * one; else 0. */
+uint32_t pipe_addin_other_order(const PipeAddin *addin, uint32_t declared);
+
 /* The next call to be dispatched; its finish writes the answer. NULL if there is none, or if as
  * many run as may. Asked until it gives NULL after every receive, before the message that was
  * received goes away (a call borrows it until its provider's start returns), and after every
@@ -74,6 +84,11 @@ void pipe_addin_drop(PipeAddin *addin, Call *call);
 
 size_t pipe_addin_running(const PipeAddin *addin);
 size_t pipe_addin_waiting(const PipeAddin *addin);
+
+/* Has the hub said that it understands such messages? And: what is offered has changed, so that it
+ * asks for the list again; false: there is no room for it now, or the session ends. */
+bool pipe_addin_hub_understands(const PipeAddin *addin, PipeType type);
+bool pipe_addin_tell_changed(PipeAddin *addin);
 
 /* As many may run at once from now on; 0: all wait. Then ask next. */
 void pipe_addin_set_max_running(PipeAddin *addin, size_t n);

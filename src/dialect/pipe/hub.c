@@ -5,52 +5,17 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/limits.h"
-#include "dialect/pipe/entries.h"
-#include "dialect/pipe/keepalive.h"
-#include "dialect/pipe/wire.h"
-
-/* Room for a sentence and a reason in it. */
-#define HUB_WORDS_BYTES 320
+#include "dialect/pipe/hub_impl.h"
 
 /* Places that are kept for the next calls: as many as an add-in runs at once. */
 #define HUB_KEPT_ITEMS LIMIT_PIPE_CALLS
 
-/* A call that is out. */
-typedef struct HubItem {
-    PipeEntry entry;
-    struct HubItem *next_free;
-    Call *call; /* NULL: asks for the list */
-    int64_t since_ms;
-    char id[UUID_SIZE];
-} HubItem;
-
-typedef enum HubState {
-    HUB_OPEN,
-    HUB_ENDING, /* the connection is useless, and the owner has yet to say that it is lost */
-    HUB_LOST,
-} HubState;
-
-struct PipeHub {
-    PipeHubConfig config;
-    PipeWire wire;
-    HubState state;
-    PipeEntries out;
-    size_t n_calls; /* in out */
-    PipeKeepalive keepalive;
-    PipeHubCounts counts;
-    HubItem *pool;
-    size_t n_pool;
-    Arena arena;     /* of the message that is being read, and of failures */
-    size_t n_inside; /* those who use the arena, one inside the other */
-    int error;
-};
-
-static void hub_enter(PipeHub *hub)
+void pipe_hub_enter(PipeHub *hub)
 {
     hub->n_inside++;
 }
 
-static void hub_leave(PipeHub *hub)
+void pipe_hub_leave(PipeHub *hub)
 {
     if (--hub->n_inside == 0) {
         arena_reset(&hub->arena, LIMIT_KEEP_BYTES);
@@ -69,7 +34,7 @@ static HubItem *hub_item(PipeHub *hub, Call *call, int64_t now_ms)
         item = mem_alloc(sizeof(*item));
     }
     if (item != NULL) {
-        *item = (HubItem){.call = call, .since_ms = now_ms};
+        *item = (HubItem){.call = call, .since_ms = now_ms, .n_pings = hub->n_pings};
     }
     return item;
 }
@@ -94,9 +59,7 @@ static void hub_link(PipeHub *hub, HubItem *item, int64_t now_ms)
     }
 }
 
-/* Forgets what is out, and gives its call (NULL if it asked for the list), which no longer knows of
- * us. */
-static Call *hub_release(PipeHub *hub, HubItem *item, int64_t now_ms)
+Call *pipe_hub_release(PipeHub *hub, HubItem *item, int64_t now_ms)
 {
     Call *call = item->call;
 
@@ -110,14 +73,7 @@ static Call *hub_release(PipeHub *hub, HubItem *item, int64_t now_ms)
     return call;
 }
 
-/* NULL asks for the list. */
-static bool hub_is_read(const Call *call)
-{
-    return call != NULL && call->verb == CALL_READ;
-}
-
-/* Ends a call that is not out. It may lead to the next submit before it returns. */
-static void hub_fail(PipeHub *hub, Call *call, const char *code, const char *words)
+void pipe_hub_fail(PipeHub *hub, Call *call, const char *code, const char *words)
 {
     CallResult result;
     int r;
@@ -125,15 +81,16 @@ static void hub_fail(PipeHub *hub, Call *call, const char *code, const char *wor
     if (call == NULL) {
         return;
     }
-    hub_enter(hub);
-    r = hub_is_read(call) ? pipe_resource_fail(&result, &hub->arena, code, span_from_str(words))
-                          : pipe_result_fail(&result, &hub->arena, code, span_from_str(words));
+    pipe_hub_enter(hub);
+    r = pipe_hub_is_read(call)
+            ? pipe_resource_fail(&result, &hub->arena, code, span_from_str(words))
+            : pipe_result_fail(&result, &hub->arena, code, span_from_str(words));
     if (r == 0) {
         call_finish(call, &result);
     } else {
         call_fail(call, CALL_ERROR_INTERNAL, SPAN_NULL);
     }
-    hub_leave(hub);
+    pipe_hub_leave(hub);
 }
 
 int pipe_hub_new(PipeHub **ret, const PipeHubConfig *config, int64_t now_ms)
@@ -173,7 +130,7 @@ PipeHub *pipe_hub_free(PipeHub *hub)
 /* Bytes of what the asker gave. */
 static size_t hub_size(const Call *call)
 {
-    if (hub_is_read(call)) {
+    if (pipe_hub_is_read(call)) {
         return call->target.n;
     }
     return call != NULL && call->arguments.node != NULL ? json_span(call->arguments).n : 0;
@@ -181,11 +138,13 @@ static size_t hub_size(const Call *call)
 
 static int hub_write(const Call *call, Span name, PipeWireMessage *message)
 {
-    if (hub_is_read(call)) {
+    if (call == NULL) {
+        return pipe_write_list(message->bytes, &message->head);
+    }
+    if (pipe_hub_is_read(call)) {
         return pipe_write_read(message->bytes, &message->head, call->target);
     }
-    return pipe_write_call_lent(message->bytes, &message->head, name,
-                                call != NULL ? call->arguments : JSON_VALUE_NULL,
+    return pipe_write_call_lent(message->bytes, &message->head, name, call->arguments,
                                 message->ret_lent);
 }
 
@@ -227,6 +186,18 @@ static int hub_send(PipeHub *hub, Call *call, Span name, int64_t now_ms)
     return 0;
 }
 
+int pipe_hub_ask_list(PipeHub *hub, int64_t now_ms)
+{
+    int r = hub_send(hub, NULL, SPAN_NULL, now_ms);
+
+    hub->state = r < 0 ? HUB_ENDING : hub->state;
+    if (r == 0) {
+        hub->is_listing = true;
+        hub->must_list = false;
+    }
+    return r < 0 ? err_pass(r) : r;
+}
+
 int pipe_hub_list(PipeHub *hub, int64_t now_ms)
 {
     int r;
@@ -234,8 +205,7 @@ int pipe_hub_list(PipeHub *hub, int64_t now_ms)
     if (hub->state != HUB_OPEN) {
         return err_raise(-ENOTCONN);
     }
-    r = hub_send(hub, NULL, SPAN(PIPE_LIST_TOOLS), now_ms);
-    hub->state = r < 0 ? HUB_ENDING : hub->state;
+    r = pipe_hub_ask_list(hub, now_ms);
     return r > 0 ? err_raise(-ENOBUFS) : err_pass(r);
 }
 
@@ -245,8 +215,9 @@ static void hub_fail_size(PipeHub *hub, Call *call)
 
     (void)snprintf(words, sizeof(words),
                    "the %s too large: a message to the add-in may have %u bytes; pass less at once",
-                   hub_is_read(call) ? "URI is" : "arguments are", (unsigned)hub->wire.max_bytes);
-    hub_fail(hub, call, PIPE_CODE_TOO_LARGE, words);
+                   pipe_hub_is_read(call) ? "URI is" : "arguments are",
+                   (unsigned)hub->wire.max_bytes);
+    pipe_hub_fail(hub, call, PIPE_CODE_TOO_LARGE, words);
 }
 
 void pipe_hub_submit(PipeHub *hub, Call *call, Span name, int64_t now_ms)
@@ -254,11 +225,12 @@ void pipe_hub_submit(PipeHub *hub, Call *call, Span name, int64_t now_ms)
     int r;
 
     if (hub->state != HUB_OPEN) {
-        hub_fail(hub, call, PIPE_CODE_NOT_AVAILABLE,
-                 hub_is_read(call)
-                     ? "the add-in is not connected: start the application, then read again"
-                     : "the add-in is not connected; the call has not run: start the application, "
-                       "then call again");
+        pipe_hub_fail(
+            hub, call, PIPE_CODE_NOT_AVAILABLE,
+            pipe_hub_is_read(call)
+                ? "the add-in is not connected: start the application, then read again"
+                : "the add-in is not connected; the call has not run: start the application, "
+                  "then call again");
         return;
     }
     r = hub_send(hub, call, name, now_ms);
@@ -267,14 +239,35 @@ void pipe_hub_submit(PipeHub *hub, Call *call, Span name, int64_t now_ms)
     } else if (r == PIPE_WIRE_E_TOO_LARGE) {
         hub_fail_size(hub, call);
     } else if (r > 0) {
-        hub_fail(hub, call, PIPE_CODE_NOT_AVAILABLE,
-                 "the add-in does not read what it is sent; the call has not run: call again when "
-                 "it has done its work");
+        pipe_hub_fail(
+            hub, call, PIPE_CODE_NOT_AVAILABLE,
+            "the add-in does not read what it is sent; the call has not run: call again when "
+            "it has done its work");
     } else {
         hub->state = HUB_ENDING;
         hub->error = r;
-        hub_fail(hub, call, PIPE_CODE_DISCONNECTED,
-                 "the call could not be sent to the add-in; it has not run: call again");
+        pipe_hub_fail(hub, call, PIPE_CODE_DISCONNECTED,
+                      "the call could not be sent to the add-in; it has not run: call again");
+    }
+}
+
+/* If there is no room for it the add-in reads nothing, and would not read this. */
+static void hub_tell_cancel(PipeHub *hub, const HubItem *item)
+{
+    PipeWireMessage message;
+    int r;
+
+    if (hub->state != HUB_OPEN || (hub->understood & 1u << PIPE_TOOL_CANCEL) == 0) {
+        return;
+    }
+    r = pipe_wire_begin(&hub->wire, &message);
+    if (r == 0) {
+        r = pipe_wire_end(&hub->wire, &message,
+                          pipe_write_cancel(message.bytes, &message.head, span_from_str(item->id)));
+    }
+    if (r < 0) {
+        hub->state = HUB_ENDING;
+        hub->error = r;
     }
 }
 
@@ -283,8 +276,9 @@ void pipe_hub_cancel(PipeHub *hub, Call *call, int64_t now_ms)
     HubItem *item = call->provider_data;
 
     if (item != NULL) {
+        hub_tell_cancel(hub, item);
         pipe_keepalive_left(&hub->keepalive, call->deadline_ms, now_ms);
-        (void)hub_release(hub, item, now_ms);
+        (void)pipe_hub_release(hub, item, now_ms);
     }
 }
 
@@ -295,13 +289,14 @@ static void hub_fail_lost(PipeHub *hub, Call *call, Span why)
     if (call == NULL) {
         return;
     }
-    call->may_have_run = !hub_is_read(call);
+    call->may_have_run = !pipe_hub_is_read(call);
     (void)snprintf(words, sizeof(words), "Lost connection to the add-in%s%.*s%s%s",
                    why.n > 0 ? " (" : "", (int)(why.n < HUB_WORDS_BYTES ? why.n : HUB_WORDS_BYTES),
                    why.n > 0 ? why.p : "", why.n > 0 ? ")" : "",
-                   hub_is_read(call) ? ": read again when it is back"
-                                     : "; the call may have been done: check before calling again");
-    hub_fail(hub, call, PIPE_CODE_DISCONNECTED, words);
+                   pipe_hub_is_read(call)
+                       ? ": read again when it is back"
+                       : "; the call may have been done: check before calling again");
+    pipe_hub_fail(hub, call, PIPE_CODE_DISCONNECTED, words);
 }
 
 void pipe_hub_lost(PipeHub *hub, Span why)
@@ -313,158 +308,8 @@ void pipe_hub_lost(PipeHub *hub, Span why)
     while ((entry = pipe_entries_first(&hub->out)) != NULL) {
         HubItem *item = PIPE_ENTRY_OWNER(entry, HubItem, entry);
 
-        hub_fail_lost(hub, hub_release(hub, item, item->since_ms), why);
+        hub_fail_lost(hub, pipe_hub_release(hub, item, item->since_ms), why);
     }
-}
-
-static HubItem *hub_find(const PipeHub *hub, Span call_id)
-{
-    PipeEntry *entry = call_id.n > 0 ? pipe_entries_find(&hub->out, call_id) : NULL;
-
-    return entry != NULL ? PIPE_ENTRY_OWNER(entry, HubItem, entry) : NULL;
-}
-
-/* A result, or an error about a call. */
-static void hub_answer(PipeHub *hub, const PipeMessage *message, int64_t now_ms)
-{
-    HubItem *item = hub_find(hub, message->call_id);
-    CallResult result;
-    int64_t waited_ms;
-    Call *call;
-    int r;
-
-    if (item == NULL) {
-        hub->counts.late++;
-        return;
-    }
-    waited_ms = now_ms - item->since_ms;
-    call = hub_release(hub, item, now_ms);
-    if (call == NULL) {
-        if (hub->config.listed != NULL) {
-            hub->config.listed(hub->config.context,
-                               message->success ? message->data : JSON_VALUE_NULL);
-        }
-        return;
-    }
-    r = hub_is_read(call) ? pipe_resource_read(&result, &hub->arena, message, waited_ms)
-                          : pipe_result_read(&result, &hub->arena, message, waited_ms);
-    if (r == 0) {
-        call_finish(call, &result);
-    } else {
-        call_fail(call, CALL_ERROR_INTERNAL,
-                  SPAN("there is no memory for the add-in's answer; the call has been done"));
-    }
-}
-
-static void hub_told(PipeHub *hub, const PipeMessage *message, int64_t now_ms)
-{
-    if (message->call_id.n > 0) {
-        hub_answer(hub, message, now_ms);
-        return;
-    }
-    hub->counts.errors++;
-    if (hub->config.told != NULL) {
-        hub->config.told(hub->config.context, message->code, message->message);
-    }
-}
-
-/* The hub itself has no tools: the document's words for that. What is too long to be echoed is left
- * out, or cut. */
-static int hub_refuse_call(PipeHub *hub, const PipeMessage *message)
-{
-    Span id = message->id.n <= PIPE_WIRE_ECHO_BYTES ? message->id : SPAN_NULL;
-    Span name = span_make(message->tool_name.p, message->tool_name.n < PIPE_WIRE_ECHO_BYTES
-                                                    ? message->tool_name.n
-                                                    : PIPE_WIRE_ECHO_BYTES);
-    CallResult result = {.kind = CALL_RESULT_ERROR, .error = CALL_ERROR_UNKNOWN_TOOL};
-    PipeWireMessage out;
-    int r = pipe_wire_begin(&hub->wire, &out);
-
-    if (r == 0) {
-        r = pipe_wire_end(&hub->wire, &out,
-                          pipe_write_result(out.bytes, &out.head, id, name, &result, 0));
-    }
-    return r > 0 ? err_raise(-ENOBUFS) : err_pass(r);
-}
-
-static int hub_handle(PipeHub *hub, const PipeMessage *message, int64_t now_ms)
-{
-    switch (message->type) {
-    case PIPE_TOOL_CALL:
-        return err_pass(hub_refuse_call(hub, message));
-    case PIPE_TOOL_RESULT:
-        hub_answer(hub, message, now_ms);
-        return 0;
-    case PIPE_PING:
-        return err_pass(pipe_wire_pong(&hub->wire));
-    case PIPE_PONG:
-        return 0;
-    case PIPE_ERROR:
-        hub_told(hub, message, now_ms);
-        return 0;
-    case PIPE_N_TYPES:
-        break;
-    }
-    return 0;
-}
-
-/* A message that is none, or a wrong one (r: PIPE_E_*). Says so, and ends the call whose result
- * cannot be read: nothing better will come. */
-static int hub_complain(PipeHub *hub, const PipeMessage *message, int r, const Diag *diag,
-                        int64_t now_ms)
-{
-    HubItem *item = r == PIPE_E_VALUE ? hub_find(hub, message->call_id) : NULL;
-    int written = pipe_wire_complain(&hub->wire, message, r, diag);
-
-    hub->counts.unknown += r == PIPE_E_UNKNOWN ? 1 : 0;
-    hub->counts.bad += r == PIPE_E_VALUE ? 1 : 0;
-    if (item != NULL) {
-        char words[HUB_WORDS_BYTES];
-        Call *call = hub_release(hub, item, now_ms);
-
-        (void)snprintf(words, sizeof(words), "the add-in's answer is wrong: %s", diag->message);
-        if (call == NULL && hub->config.listed != NULL) {
-            hub->config.listed(hub->config.context, JSON_VALUE_NULL);
-        }
-        hub_fail(hub, call, PIPE_CODE_PROTOCOL, words);
-    }
-    return err_pass(written);
-}
-
-int pipe_hub_receive(PipeHub *hub, Span message, int64_t now_ms)
-{
-    PipeMessage read;
-    Diag diag;
-    int r;
-    int done;
-
-    if (hub->state != HUB_OPEN) {
-        return 0;
-    }
-    hub_enter(hub);
-    pipe_keepalive_heard(&hub->keepalive);
-    r = pipe_message_read(&read, &hub->arena, message, &diag);
-    if (r == 0) {
-        done = hub_handle(hub, &read, now_ms);
-    } else if (r < 0) {
-        done = r;
-    } else {
-        done = hub_complain(hub, &read, r, &diag, now_ms);
-    }
-    hub_leave(hub);
-    if (done < 0 || r == PIPE_E_PROTOCOL) {
-        hub->state = hub->state == HUB_OPEN ? HUB_ENDING : hub->state;
-    }
-    if (done < 0) {
-        return err_pass(done);
-    }
-    return r == PIPE_E_PROTOCOL ? r : 0;
-}
-
-int pipe_hub_refuse_size(PipeHub *hub, uint32_t declared)
-{
-    hub->state = hub->state == HUB_OPEN ? HUB_ENDING : hub->state;
-    return err_pass(pipe_wire_refuse_size(&hub->wire, declared));
 }
 
 bool pipe_hub_advance(PipeHub *hub, int64_t now_ms)
@@ -476,6 +321,7 @@ bool pipe_hub_advance(PipeHub *hub, int64_t now_ms)
         if (step == PIPE_KEEPALIVE_PING) {
             int r = pipe_wire_ping(&hub->wire);
 
+            hub->n_pings += r == 0 ? 1 : 0;
             /* If there is no room for it no pong will come, and the rule does what it is for. */
             if (r < 0) {
                 hub->state = HUB_ENDING;

@@ -14,7 +14,8 @@ void pipe_keepalive_init(PipeKeepalive *k, int64_t interval_ms, int64_t timeout_
 /* A call that was left keeps the peer busy until it was due, and no other does so any longer. */
 static bool is_excused(const PipeKeepalive *k, int64_t now_ms)
 {
-    return k->has_heard && (k->due_ms != INT64_MAX ? now_ms < k->due_ms : k->is_busy);
+    return k->has_heard && !k->is_prompt &&
+           (k->due_ms != INT64_MAX ? now_ms < k->due_ms : k->is_busy);
 }
 
 PipeKeepaliveStep pipe_keepalive_advance(PipeKeepalive *k, int64_t now_ms)
@@ -55,6 +56,12 @@ void pipe_keepalive_heard(PipeKeepalive *k)
     k->due_ms = INT64_MAX;
 }
 
+void pipe_keepalive_set_prompt(PipeKeepalive *k)
+{
+    k->is_prompt = true;
+    k->due_ms = INT64_MAX;
+}
+
 void pipe_keepalive_set_busy(PipeKeepalive *k, bool is_busy, int64_t now_ms)
 {
     k->is_busy = is_busy;
@@ -66,8 +73,8 @@ void pipe_keepalive_set_busy(PipeKeepalive *k, bool is_busy, int64_t now_ms)
 void pipe_keepalive_left(PipeKeepalive *k, int64_t due_ms, int64_t now_ms)
 {
     due_ms = due_ms > now_ms ? due_ms : now_ms;
-    /* To one that has never been heard from the plain rule applies. */
-    if (!k->has_heard || due_ms >= k->due_ms) {
+    /* To one that has never been heard from, or answers in any case, the plain rule applies. */
+    if (!k->has_heard || k->is_prompt || due_ms >= k->due_ms) {
         return;
     }
     k->due_ms = due_ms;

@@ -7,6 +7,7 @@
  * to be answered. Not excused is
  *
  *     one that has never been heard from;
+ *     one that answers pings inside calls, as it has said or shown: to it the plain rule applies;
  *     one that left a call unanswered and has not been heard from since, from the time at which
  *     that call was due: it is asked at once, and has timeout_ms. Later calls change nothing.
  *
@@ -32,7 +33,8 @@ typedef struct PipeKeepalive {
     int64_t due_ms;  /* when the first call was due that was left unanswered; INT64_MAX if there is
                         none since it was heard from */
     bool has_heard;
-    bool is_busy; /* the peer is inside a call */
+    bool is_prompt; /* it answers pings inside calls */
+    bool is_busy;   /* the peer is inside a call */
     bool is_dead;
 } PipeKeepalive;
 
@@ -47,6 +49,9 @@ int64_t pipe_keepalive_deadline(const PipeKeepalive *k);
 
 /* A message came, whatever it says. */
 void pipe_keepalive_heard(PipeKeepalive *k);
+
+/* The peer answers pings while it runs calls, from now on. */
+void pipe_keepalive_set_prompt(PipeKeepalive *k);
 
 /* Whether calls are out. */
 void pipe_keepalive_set_busy(PipeKeepalive *k, bool is_busy, int64_t now_ms);

@@ -10,6 +10,16 @@
  *     ping, pong    {}                                                           both
  *     error         {"code","message"[,"call_id"]}                               both
  *
+ * and, beyond the document, to a peer that has said that it understands them:
+ *
+ *     tool_progress {"call_id","progress"[,"total"][,"message"]}                 add-in → hub
+ *     tool_cancel   {"call_id"}                                                  hub → add-in
+ *     tools_changed {}                                                           add-in → hub
+ *
+ * What each side understands it says around the list: the hub in the arguments of
+ * toolwire.list_tools, the add-in in its data, as "understands":["tool_progress",…]. An add-in that
+ * answers pings while it runs calls says so there, too ("pings_in_calls":true).
+ *
  * What is sent has all four members, in this order, and nothing else. What is accepted: any RFC
  * 3339 timestamp (or none that can be read: it decides nothing), further members, a missing payload
  * of ping and pong, a missing id except of a call, results without data, error or duration, without
@@ -24,6 +34,7 @@
 #include "base/diag.h"
 #include "base/span.h"
 #include "base/uuid.h"
+#include "call/call.h"
 #include "call/result.h"
 #include "json/json.h"
 
@@ -37,6 +48,10 @@
  * them. */
 #define PIPE_READ_RESOURCE "toolwire.read_resource"
 
+/* What stands around the list, see above. */
+#define PIPE_UNDERSTANDS    "understands"
+#define PIPE_PINGS_IN_CALLS "pings_in_calls"
+
 /* Codes of the document and of the real ends; an application has its own. */
 #define PIPE_CODE_TOO_LARGE     "PIPE_MESSAGE_TOO_LARGE"
 #define PIPE_CODE_TIMEOUT       "PIPE_TIMEOUT"
@@ -47,6 +62,10 @@
 #define PIPE_CODE_HANDLER       "HANDLER_ERROR"
 #define PIPE_CODE_PROTOCOL      "PIPE_PROTOCOL_ERROR" /* ours: no message of this protocol */
 #define PIPE_CODE_NO_RESOURCE   "RESOURCE_NOT_FOUND"  /* ours */
+#define PIPE_CODE_CANCELLED     "CANCELLED"           /* ours: the hub has said tool_cancel */
+
+/* Ours: true in the error of a result that whoever ran the call was lost (Call.may_have_run). */
+#define PIPE_ERROR_INTERRUPTED "interrupted"
 
 /* `_meta` of a tool that is a command: its results are envelopes (call/envelope.h). Guarded: the
  * add-in has a desk of its own. */
@@ -65,6 +84,9 @@ typedef enum PipeType {
     PIPE_PING,
     PIPE_PONG,
     PIPE_ERROR,
+    PIPE_TOOL_PROGRESS,
+    PIPE_TOOL_CANCEL,
+    PIPE_TOOLS_CHANGED,
     PIPE_N_TYPES
 } PipeType;
 
@@ -73,13 +95,15 @@ typedef struct PipeMessage {
     Span id;             /* decoded; empty if absent (only a call needs it) */
     Span tool_name;      /* call */
     JsonValue args;      /* call: an object; node NULL if absent or null */
-    Span call_id;        /* result, error; empty if absent */
+    Span call_id;        /* result, error, progress, cancel; empty if absent */
     bool success;        /* result; false of all else */
     JsonValue data;      /* result; node NULL if absent or null */
     Span code;           /* error, and a result's error; empty if absent */
-    Span message;        /* likewise */
+    Span message;        /* likewise; progress: what it says */
     JsonValue error;     /* a result's error as it came; node NULL if absent or null */
     int64_t duration_ms; /* result, without its fraction; -1 if absent */
+    JsonValue progress;  /* progress: a number */
+    JsonValue total;     /* likewise; node NULL if absent or null */
 } PipeMessage;
 
 /* Borrows message for as long as *ret is used. With PIPE_E_VALUE and PIPE_E_UNKNOWN, ret->id and
@@ -90,6 +114,10 @@ int pipe_message_read(PipeMessage *ret, Arena *arena, Span message, Diag *reterr
 /* What a call of toolwire.read_resource is to read; what is escaped is decoded into the arena. 0,
  * -ENOMEM, PIPE_E_VALUE: it does not say. */
 int pipe_message_uri(const PipeMessage *message, Arena *arena, Span *ret);
+
+/* Which types the peer says that it understands, in the list's arguments or data: 1u << PipeType of
+ * each; unknown names are ignored. object.node may be NULL. */
+unsigned pipe_message_understood(JsonValue object);
 
 /* What every message says about itself. unix_ms: wall clock. */
 typedef struct PipeHead {
@@ -107,6 +135,15 @@ int pipe_write_call_lent(Bytes *out, const PipeHead *head, Span tool_name, JsonV
 
 /* A call of toolwire.read_resource. */
 int pipe_write_read(Bytes *out, const PipeHead *head, Span uri);
+
+/* A call of toolwire.list_tools, which says what a hub of ours understands. */
+int pipe_write_list(Bytes *out, const PipeHead *head);
+
+/* call_id: that of the call. */
+int pipe_write_progress(Bytes *out, const PipeHead *head, Span call_id,
+                        const CallProgress *progress);
+int pipe_write_cancel(Bytes *out, const PipeHead *head, Span call_id);
+int pipe_write_changed(Bytes *out, const PipeHead *head);
 int pipe_write_ping(Bytes *out, const PipeHead *head);
 int pipe_write_pong(Bytes *out, const PipeHead *head);
 

@@ -5,11 +5,17 @@
 #include "base/compiler.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "json/look.h"
 
 static const Span type_names[PIPE_N_TYPES] = {
-    [PIPE_TOOL_CALL] = SPAN_INIT("tool_call"), [PIPE_TOOL_RESULT] = SPAN_INIT("tool_result"),
-    [PIPE_PING] = SPAN_INIT("ping"),           [PIPE_PONG] = SPAN_INIT("pong"),
+    [PIPE_TOOL_CALL] = SPAN_INIT("tool_call"),
+    [PIPE_TOOL_RESULT] = SPAN_INIT("tool_result"),
+    [PIPE_PING] = SPAN_INIT("ping"),
+    [PIPE_PONG] = SPAN_INIT("pong"),
     [PIPE_ERROR] = SPAN_INIT("error"),
+    [PIPE_TOOL_PROGRESS] = SPAN_INIT("tool_progress"),
+    [PIPE_TOOL_CANCEL] = SPAN_INIT("tool_cancel"),
+    [PIPE_TOOLS_CHANGED] = SPAN_INIT("tools_changed"),
 };
 
 /* More than this is not an exact duration, nor one that anybody had. */
@@ -21,6 +27,7 @@ static const Span type_names[PIPE_N_TYPES] = {
 typedef struct Reading {
     Arena *arena;
     Diag *reterr_diag;
+    JsonValue id; /* as it came; node NULL if absent or null */
     PipeMessage message;
 } Reading;
 
@@ -57,7 +64,7 @@ static int read_text(Reading *reading, JsonValue object, const char *name, Span 
     if (!read_get(object, name, &value) || json_kind(value) != JSON_STRING) {
         return 0;
     }
-    return err_fold(json_string(value, reading->arena, ret));
+    return err_fold(json_string_exact(value, reading->arena, ret));
 }
 
 /* One that is needed, under this name inside of the object. */
@@ -69,7 +76,7 @@ static int read_needed(Reading *reading, JsonValue object, const char *name, con
     if (!read_get(object, name, &value) || json_kind(value) != JSON_STRING) {
         return read_wrong(reading, PIPE_E_VALUE, field, "string", value);
     }
-    return err_fold(json_string(value, reading->arena, ret));
+    return err_fold(json_string_exact(value, reading->arena, ret));
 }
 
 /* What an error says, be it a string or a number. */
@@ -90,7 +97,10 @@ static int read_call(Reading *reading, JsonValue payload)
     int r;
 
     if (m->id.n == 0) {
-        return read_wrong(reading, PIPE_E_VALUE, "id", "string", JSON_VALUE_NULL);
+        bool is_string = reading->id.node != NULL && json_kind(reading->id) == JSON_STRING;
+
+        return read_wrong(reading, PIPE_E_VALUE, "id",
+                          is_string ? "string that is not empty" : "string", reading->id);
     }
     r = read_needed(reading, payload, "tool_name", "payload.tool_name", &m->tool_name);
     if (r != 0) {
@@ -119,7 +129,7 @@ static int read_error_of(Reading *reading)
     int r;
 
     if (json_kind(m->error) == JSON_STRING) {
-        return err_fold(json_string(m->error, reading->arena, &m->message));
+        return err_fold(json_string_exact(m->error, reading->arena, &m->message));
     }
     if (json_kind(m->error) != JSON_OBJECT) {
         m->message = json_span(m->error);
@@ -165,13 +175,39 @@ static int read_error(Reading *reading, JsonValue payload)
     return err_pass(r);
 }
 
+static int read_progress(Reading *reading, JsonValue payload)
+{
+    PipeMessage *m = &reading->message;
+    JsonValue value;
+    double number;
+    int r = read_needed(reading, payload, "call_id", "payload.call_id", &m->call_id);
+
+    if (r != 0) {
+        return r < 0 ? err_pass(r) : r;
+    }
+    (void)read_get(payload, "progress", &m->progress);
+    if (m->progress.node == NULL || json_double(m->progress, &number) != 0) {
+        return read_wrong(reading, PIPE_E_VALUE, "payload.progress", "number", m->progress);
+    }
+    if (read_get(payload, "total", &value)) {
+        if (json_double(value, &number) != 0) {
+            return read_wrong(reading, PIPE_E_VALUE, "payload.total", "number", value);
+        }
+        m->total = value;
+    }
+    if (read_get(payload, "message", &value) && json_kind(value) != JSON_STRING) {
+        return read_wrong(reading, PIPE_E_VALUE, "payload.message", "string", value);
+    }
+    return err_pass(read_text(reading, payload, "message", &m->message));
+}
+
 static int read_payload(Reading *reading, JsonValue root)
 {
     PipeType type = reading->message.type;
     JsonValue payload;
 
     (void)read_get(root, "payload", &payload);
-    if (type == PIPE_PING || type == PIPE_PONG) {
+    if (type == PIPE_PING || type == PIPE_PONG || type == PIPE_TOOLS_CHANGED) {
         return 0;
     }
     if (type == PIPE_ERROR) {
@@ -180,7 +216,13 @@ static int read_payload(Reading *reading, JsonValue root)
     if (payload.node == NULL || json_kind(payload) != JSON_OBJECT) {
         return read_wrong(reading, PIPE_E_VALUE, "payload", "object", payload);
     }
-    return type == PIPE_TOOL_CALL ? read_call(reading, payload) : read_result(reading, payload);
+    if (type == PIPE_TOOL_CANCEL) {
+        return read_needed(reading, payload, "call_id", "payload.call_id",
+                           &reading->message.call_id);
+    }
+    return type == PIPE_TOOL_CALL       ? read_call(reading, payload)
+           : type == PIPE_TOOL_PROGRESS ? read_progress(reading, payload)
+                                        : read_result(reading, payload);
 }
 
 /* 0, -ENOMEM, PIPE_E_PROTOCOL, PIPE_E_UNKNOWN. */
@@ -241,7 +283,11 @@ int pipe_message_read(PipeMessage *ret, Arena *arena, Span message, Diag *reterr
     JsonValue root = JSON_VALUE_NULL;
     int r = read_root(&root, arena, message, reterr_diag);
 
+    if (r == PIPE_E_PROTOCOL && json_look_text_id(message, arena, &reading.message.id) != 0) {
+        r = err_raise(-ENOMEM);
+    }
     if (r == 0) {
+        (void)read_get(root, "id", &reading.id);
         r = read_text(&reading, root, "id", &reading.message.id);
     }
     if (r == 0) {
@@ -261,5 +307,24 @@ int pipe_message_uri(const PipeMessage *message, Arena *arena, Span *ret)
     if (!read_get(message->args, "uri", &uri) || json_kind(uri) != JSON_STRING) {
         return PIPE_E_VALUE;
     }
-    return err_fold(json_string(uri, arena, ret));
+    return err_fold(json_string_exact(uri, arena, ret));
+}
+
+unsigned pipe_message_understood(JsonValue object)
+{
+    unsigned types = 0;
+    JsonValue list;
+
+    if (object.node == NULL || json_kind(object) != JSON_OBJECT ||
+        !json_get(object, SPAN(PIPE_UNDERSTANDS), &list) || json_kind(list) != JSON_ARRAY) {
+        return 0;
+    }
+    for (JsonIter it = json_iter(list); json_iter_next(&it);) {
+        for (unsigned i = 0; i < PIPE_N_TYPES; i++) {
+            if (json_string_equals(it.value, type_names[i])) {
+                types |= 1u << i;
+            }
+        }
+    }
+    return types;
 }

@@ -1,5 +1,7 @@
 #include "dialect/pipe/message.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "base/error.h"
@@ -16,6 +18,9 @@ static const char *const type_words[PIPE_N_TYPES] = {
     [PIPE_PING] = "\",\"type\":\"ping\",\"timestamp\":\"",
     [PIPE_PONG] = "\",\"type\":\"pong\",\"timestamp\":\"",
     [PIPE_ERROR] = "\",\"type\":\"error\",\"timestamp\":\"",
+    [PIPE_TOOL_PROGRESS] = "\",\"type\":\"tool_progress\",\"timestamp\":\"",
+    [PIPE_TOOL_CANCEL] = "\",\"type\":\"tool_cancel\",\"timestamp\":\"",
+    [PIPE_TOOLS_CHANGED] = "\",\"type\":\"tools_changed\",\"timestamp\":\"",
 };
 
 PipeOut pipe_out_begin(Bytes *bytes, const PipeHead *head, PipeType type, BytesLent *lent)
@@ -68,7 +73,7 @@ void pipe_out_string(PipeOut *o, Span text)
 
     if (o->r == 0) {
         json_writer_init(&w, o->bytes, JSON_STYLE_COMPACT);
-        json_write_string(&w, text);
+        json_write_exact(&w, text);
         o->r = json_writer_finish(&w);
     }
 }
@@ -121,6 +126,60 @@ int pipe_write_read(Bytes *out, const PipeHead *head, Span uri)
     pipe_out_span(&o, SPAN("\"tool_name\":\"" PIPE_READ_RESOURCE "\",\"args\":{\"uri\":"));
     pipe_out_string(&o, uri);
     pipe_out_span(&o, SPAN("}"));
+    return pipe_out_finish(&o);
+}
+
+int pipe_write_list(Bytes *out, const PipeHead *head)
+{
+    PipeOut o = pipe_out_begin(out, head, PIPE_TOOL_CALL, NULL);
+
+    pipe_out_span(&o, SPAN("\"tool_name\":\"" PIPE_LIST_TOOLS "\",\"args\":{\"" PIPE_UNDERSTANDS
+                           "\":[\"tool_progress\",\"tools_changed\"]}"));
+    return pipe_out_finish(&o);
+}
+
+/* As it was spelt, if somebody did; else the shortest that reads back as the same. */
+static void out_number(PipeOut *o, double value, Span spelt)
+{
+    char text[JSON_DOUBLE_SIZE];
+
+    pipe_out_span(o, spelt.n > 0 ? spelt : span_make(text, json_format_double(value, text)));
+}
+
+int pipe_write_progress(Bytes *out, const PipeHead *head, Span call_id,
+                        const CallProgress *progress)
+{
+    PipeOut o = pipe_out_begin(out, head, PIPE_TOOL_PROGRESS, NULL);
+
+    pipe_out_span(&o, SPAN("\"call_id\":"));
+    pipe_out_string(&o, call_id);
+    pipe_out_span(&o, SPAN(",\"progress\":"));
+    /* JSON has no infinity; the largest number still grows and never shrinks. */
+    out_number(&o, progress->progress < DBL_MAX ? progress->progress : DBL_MAX, progress->spelt);
+    if (progress->spelt_total.n > 0 || (progress->total >= 0 && isfinite(progress->total))) {
+        pipe_out_span(&o, SPAN(",\"total\":"));
+        out_number(&o, progress->total, progress->spelt_total);
+    }
+    if (progress->message.n > 0) {
+        pipe_out_span(&o, SPAN(",\"message\":"));
+        pipe_out_string(&o, progress->message);
+    }
+    return pipe_out_finish(&o);
+}
+
+int pipe_write_cancel(Bytes *out, const PipeHead *head, Span call_id)
+{
+    PipeOut o = pipe_out_begin(out, head, PIPE_TOOL_CANCEL, NULL);
+
+    pipe_out_span(&o, SPAN("\"call_id\":"));
+    pipe_out_string(&o, call_id);
+    return pipe_out_finish(&o);
+}
+
+int pipe_write_changed(Bytes *out, const PipeHead *head)
+{
+    PipeOut o = pipe_out_begin(out, head, PIPE_TOOLS_CHANGED, NULL);
+
     return pipe_out_finish(&o);
 }
 

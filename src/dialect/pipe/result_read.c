@@ -52,7 +52,7 @@ static void built_add_string(Bytes *built, Span text)
     JsonWriter w;
 
     json_writer_init(&w, built, JSON_STYLE_COMPACT);
-    json_write_string(&w, text);
+    json_write_exact(&w, text);
     (void)json_writer_finish(&w);
 }
 
@@ -330,7 +330,10 @@ static int read_failure(CallResult *result, Arena *arena, const PipeMessage *m)
     Span code = pipe_words_or(m->code, PIPE_CODE_HANDLER);
     Span message = pipe_words_or(m->message, call_error_text(CALL_ERROR_RAISED));
     size_t n_error = m->error.node != NULL ? json_span(m->error).n : 0;
-    size_t n_data = m->data.node != NULL ? json_span(m->data).n : 0;
+    /* Empty data of a failure is the protocol's word for none. */
+    bool has_data =
+        m->data.node != NULL && (json_kind(m->data) != JSON_OBJECT || json_count(m->data) > 0);
+    size_t n_data = has_data ? json_span(m->data).n : 0;
     Span *pieces = arena_alloc_array(arena, 5, sizeof(*pieces));
     Bytes built = built_begin(arena, built_string_size(code) + built_string_size(message) +
                                          n_error + n_data + BUILT_OVERHEAD);

@@ -18,7 +18,7 @@ static const char *const error_codes[CALL_N_ERRORS] = {
     [CALL_ERROR_RATE] = PIPE_CODE_HANDLER,
     [CALL_ERROR_BUSY] = PIPE_CODE_HANDLER,
     [CALL_ERROR_TIMEOUT] = PIPE_CODE_TIMEOUT,
-    [CALL_ERROR_CANCELLED] = PIPE_CODE_HANDLER,
+    [CALL_ERROR_CANCELLED] = PIPE_CODE_CANCELLED,
     [CALL_ERROR_UNAVAILABLE] = PIPE_CODE_NOT_AVAILABLE,
     [CALL_ERROR_BAD_RESULT] = PIPE_CODE_HANDLER,
     [CALL_ERROR_TOO_LARGE] = PIPE_CODE_TOO_LARGE,
@@ -90,7 +90,7 @@ static Span failure_text(Failure *f, JsonValue object, Span name)
     if (f->r != 0 || !json_get(object, name, &value) || json_kind(value) != JSON_STRING) {
         return SPAN_NULL;
     }
-    if (json_string(value, &f->arena, &text) != 0) {
+    if (json_string_exact(value, &f->arena, &text) != 0) {
         f->r = err_raise(-ENOMEM);
         return SPAN_NULL;
     }
@@ -102,39 +102,12 @@ static Span failure_text(Failure *f, JsonValue object, Span name)
     return text;
 }
 
-/* "Argument validation failed: /a: expected number; /b: required". */
-static void failure_problems(Failure *f, const CallResult *result)
+/* "Argument validation failed: arguments/a: expected number; arguments: missing property \"b\"". */
+static void failure_problems(Failure *f)
 {
-    Span pieces[] = {result->data};
-    JsonValue list;
-    bool is_first = true;
-
-    if (result->data.n == 0 || !failure_parse(f, pieces, 1, SPAN_NULL, SPAN_NULL, &list) ||
-        json_kind(list) != JSON_ARRAY || json_count(list) == 0) {
-        bytes_clear(&f->words);
-        failure_add(f, SPAN("Argument validation failed: "));
-        failure_add(f, f->message);
-        f->message = bytes_span(&f->words);
-        return;
-    }
-    /* A copy of the list: what is built goes where it lay. */
-    pieces[0] = arena_copy(&f->arena, bytes_span(&f->words));
-    if (pieces[0].p == NULL) {
-        f->r = err_raise(-ENOMEM);
-        return;
-    }
-    list.text = pieces[0].p;
     bytes_clear(&f->words);
     failure_add(f, SPAN("Argument validation failed: "));
-    for (JsonIter it = json_iter(list); json_iter_next(&it);) {
-        Span path = failure_text(f, it.value, SPAN("path"));
-
-        failure_add(f, is_first ? SPAN_NULL : SPAN("; "));
-        failure_add(f, path);
-        failure_add(f, path.n > 0 ? SPAN(": ") : SPAN_NULL);
-        failure_add(f, failure_text(f, it.value, SPAN("message")));
-        is_first = false;
-    }
+    failure_add(f, f->message);
     f->message = bytes_span(&f->words);
 }
 
@@ -188,7 +161,7 @@ static void failure_of_error(Failure *f, const CallResult *result, bool reads)
         return;
     }
     if (result->error == CALL_ERROR_INVALID_ARGUMENTS) {
-        failure_problems(f, result);
+        failure_problems(f);
     } else if (result->error == CALL_ERROR_RAISED) {
         failure_raised(f, result);
     }
@@ -279,12 +252,13 @@ static int write_failure(Bytes *out, const PipeHead *head, Span call_id, const C
     }
     o = pipe_out_begin(out, head, PIPE_TOOL_RESULT, NULL);
     write_result_head(&o, call_id, false);
-    pipe_out_span(&o, f.data.n > 0 ? f.data : SPAN("null"));
+    pipe_out_span(&o, f.data.n > 0 ? f.data : SPAN("{}"));
     pipe_out_span(&o, SPAN(",\"error\":{\"code\":"));
     pipe_out_string(&o, f.code);
     pipe_out_span(&o, SPAN(",\"message\":"));
     pipe_out_string(&o, f.message);
-    pipe_out_span(&o, SPAN("}"));
+    pipe_out_span(&o, result->is_interrupted ? SPAN(",\"" PIPE_ERROR_INTERRUPTED "\":true}")
+                                             : SPAN("}"));
     write_duration(&o, duration_ms);
     return pipe_out_finish(&o);
 }

@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "base/limits.h"
 
-/* Room for a sentence with two numbers. */
-#define WIRE_WORDS_BYTES 128
+/* Room for two sentences with numbers. */
+#define WIRE_WORDS_BYTES 320
 
 PipeWire pipe_wire_make(const PipeSink *sink, const PipeSource *source, uint32_t max_bytes)
 {
@@ -99,15 +99,30 @@ int pipe_wire_complain(const PipeWire *wire, const PipeMessage *message, int r, 
     if (r == PIPE_E_UNKNOWN && call_id.n == 0) {
         return 0;
     }
-    return err_pass(pipe_wire_error(wire, PIPE_CODE_PROTOCOL, span_from_str(diag->message),
-                                    r == PIPE_E_PROTOCOL ? SPAN_NULL : call_id));
+    return err_pass(
+        pipe_wire_error(wire, PIPE_CODE_PROTOCOL, span_from_str(diag->message), call_id));
 }
 
-int pipe_wire_refuse_size(const PipeWire *wire, uint32_t declared)
+uint32_t pipe_wire_other_order(const PipeWire *wire, uint32_t declared)
 {
-    char words[WIRE_WORDS_BYTES];
+    uint32_t other = bytes_swap32(declared);
 
-    (void)snprintf(words, sizeof(words), "Message exceeds max size: %u bytes declared, at most %u",
-                   (unsigned)declared, (unsigned)wire->max_bytes);
+    return other <= wire->max_bytes ? other : 0;
+}
+
+int pipe_wire_refuse_size(const PipeWire *wire, uint32_t declared, bool is_first)
+{
+    uint32_t other = is_first ? pipe_wire_other_order(wire, declared) : 0;
+    char words[WIRE_WORDS_BYTES];
+    int n =
+        snprintf(words, sizeof(words), "Message exceeds max size: %u bytes declared, at most %u",
+                 (unsigned)declared, (unsigned)wire->max_bytes);
+
+    if (other > 0) {
+        (void)snprintf(words + n, sizeof(words) - (size_t)n,
+                       "; in the other byte order the length is %u: on the pipe lengths are "
+                       "little-endian (on the call socket they are big-endian)",
+                       (unsigned)other);
+    }
     return err_pass(pipe_wire_error(wire, PIPE_CODE_TOO_LARGE, span_from_str(words), SPAN_NULL));
 }

@@ -8,6 +8,7 @@
 #include "dialect/pipe/message.h"
 #include "dialect/pipe/sink.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -55,5 +56,9 @@ int pipe_wire_error(const PipeWire *wire, const char *code, Span message, Span c
 /* The answer to a message that could not be read (r: PIPE_E_*), if it wants one. */
 int pipe_wire_complain(const PipeWire *wire, const PipeMessage *message, int r, const Diag *diag);
 
-/* The answer to a frame that declared so many bytes. */
-int pipe_wire_refuse_size(const PipeWire *wire, uint32_t declared);
+/* The same length in the other byte order, if a message may have it; else 0. */
+uint32_t pipe_wire_other_order(const PipeWire *wire, uint32_t declared);
+
+/* The answer to a frame that declared so many bytes. is_first: nothing has come before it, so that
+ * it may be a peer that writes lengths in the other byte order. */
+int pipe_wire_refuse_size(const PipeWire *wire, uint32_t declared, bool is_first);

@@ -183,11 +183,22 @@ static int keep_replace(const wchar_t *temp, const char *path)
     return err_pass(r);
 }
 
-int io_keep_write(const char *path, Span content)
+static int keep_take_name(const wchar_t *temp, const char *path)
+{
+    CLEANUP(mem_freep) wchar_t *wide = NULL;
+    int r = win_wide(&wide, path);
+
+    if (r != 0) {
+        return err_pass(r);
+    }
+    return MoveFileExW(temp, wide, 0) ? 0 : err_raise(win_error());
+}
+
+static int keep_put(const char *path, Span content, bool is_new)
 {
     CLEANUP(mem_freep) wchar_t *temp = NULL;
     HANDLE handle = NULL;
-    int r = io_keep_make_folders(path);
+    int r = is_new ? 0 : io_keep_make_folders(path);
 
     if (r == 0) {
         r = keep_open_temp(path, &handle, &temp);
@@ -198,10 +209,20 @@ int io_keep_write(const char *path, Span content)
     r = keep_write_all(handle, content);
     win_close(&handle);
     if (r == 0) {
-        r = keep_replace(temp, path);
+        r = is_new ? keep_take_name(temp, path) : keep_replace(temp, path);
     }
     if (r != 0) {
         (void)DeleteFileW(temp);
     }
     return r;
+}
+
+int io_keep_write(const char *path, Span content)
+{
+    return keep_put(path, content, false);
+}
+
+int io_keep_make(const char *path, Span content)
+{
+    return keep_put(path, content, true);
 }

@@ -32,5 +32,7 @@ int io_take_standard_descriptors(void)
 /* There is no such signal: a write into a broken pipe fails. */
 void io_ignore_sigpipe(void) {}
 
+void io_ignore_sigxfsz(void) {}
+
 /* There is no such limit. */
 void io_allow_many_descriptors(void) {}

@@ -42,6 +42,7 @@ struct IoStream {
     IoLoop *loop;
     const IoStreamOps *ops;
     void *context;
+    const IoTurnName *turn; /* NULL: nobody's */
     StreamSide in;
     StreamSide out;
     StreamSide *writer; /* `in` if both directions use one descriptor, else `out` */
@@ -57,6 +58,7 @@ struct IoStream {
     bool is_shutting; /* shut when nothing is pending any more */
     bool in_event;    /* one of our callbacks is on the stack: it finishes what others begin */
     bool has_failed;
+    bool is_overdue; /* the peer's turn took too long: it fails */
     bool is_dead;
 };
 
@@ -121,6 +123,47 @@ static void stream_arm(IoStream *stream)
         } else {
             (void)uv_idle_stop(&stream->step);
         }
+    }
+}
+
+/* ---- turns ---- */
+
+void io_stream_set_turn(IoStream *stream, const IoTurnName *name)
+{
+    stream->turn = name;
+}
+
+bool io_stream_is_overdue(IoStream *stream)
+{
+    if (!stream->is_overdue && !stream->is_dead && stream->turn != NULL &&
+        io_turn_is_over(stream->loop, stream->turn)) {
+        stream->is_overdue = true;
+        stream->is_reading = false;
+        stream_fail(stream, err_raise(-ETIMEDOUT));
+        if (!stream->in_event) {
+            stream_arm(stream);
+        }
+    }
+    return stream->is_overdue;
+}
+
+static void stream_begin_event(IoStream *stream)
+{
+    stream->in_event = true;
+    if (stream->turn != NULL) {
+        io_turn_begin(stream->loop, stream->turn);
+    }
+}
+
+static void stream_end_event(IoStream *stream)
+{
+    if (stream->turn != NULL) {
+        (void)io_stream_is_overdue(stream);
+        io_turn_end(stream->loop);
+    }
+    stream->in_event = false;
+    if (!stream->is_dead) {
+        stream_arm(stream);
     }
 }
 
@@ -228,7 +271,7 @@ static void stream_on_written(void *context, int r)
         stream_close_all(stream); /* it has lingered for this */
         return;
     }
-    stream->in_event = true;
+    stream_begin_event(stream);
     stream->is_waiting = false;
     if (r != 0) {
         stream_fail(stream, err_raise(r));
@@ -239,10 +282,7 @@ static void stream_on_written(void *context, int r)
         stream->ops->drained(stream->context);
         stream_write(stream); /* the owner may have queued more */
     }
-    stream->in_event = false;
-    if (!stream->is_dead) {
-        stream_arm(stream);
-    }
+    stream_end_event(stream);
 }
 
 /* ---- in ---- */
@@ -278,7 +318,7 @@ static void stream_on_got(void *context, int64_t n)
     if (stream->is_dead || !stream->is_reading) {
         return;
     }
-    stream->in_event = true;
+    stream_begin_event(stream);
     if (n > 0) {
         stream->ops->commit(stream->context, (size_t)n);
         if (!stream->is_dead) {
@@ -288,10 +328,7 @@ static void stream_on_got(void *context, int64_t n)
         stream_on_end(stream, (int)n);
     }
     stream_write(stream);
-    stream->in_event = false;
-    if (!stream->is_dead) {
-        stream_arm(stream);
-    }
+    stream_end_event(stream);
 }
 
 /* Writing or reading has failed: said when what the peer sent before has been handed over. */
@@ -303,14 +340,11 @@ static void stream_on_step(uv_idle_t *step)
         win_side_has_bytes(stream->in.side)) {
         return;
     }
-    stream->in_event = true;
+    stream_begin_event(stream);
     stream->has_failed = true;
     stream->is_reading = false;
     stream->ops->failed(stream->context, stream->error);
-    stream->in_event = false;
-    if (!stream->is_dead) {
-        stream_arm(stream);
-    }
+    stream_end_event(stream);
 }
 
 /* ---- life ---- */

@@ -75,8 +75,9 @@ int run_same(SchemaCheck *k, JsonValue a, JsonValue b)
     return r == EQUALS_E_LIMIT ? SCHEMA_E_LIMIT : r;
 }
 
-int run_decode(SchemaCheck *k, const JsonNode *json, Span *ret, const char **ret_end)
+int run_decode(SchemaCheck *k, const JsonNode *json, bool is_exact, Span *ret, const char **ret_end)
 {
+    JsonValue v = run_value(k, json);
     size_t n = json->size;
 
     run_charge(k, n >> 3);
@@ -89,7 +90,8 @@ int run_decode(SchemaCheck *k, const JsonNode *json, Span *ret, const char **ret
         k->decoded = decoded;
         k->cap_decoded = n * 2;
     }
-    *ret = span_make(k->decoded, json_string_decode(run_value(k, json), k->decoded));
+    n = is_exact ? json_string_decode_exact(v, k->decoded) : json_string_decode(v, k->decoded);
+    *ret = span_make(k->decoded, n);
     *ret_end = k->decoded + k->cap_decoded;
     return 0;
 }

@@ -19,7 +19,7 @@ static int names_index(Subschema *s, ObjectNames *names, JsonValue v, uint32_t *
     bool is_new;
     uint32_t *index;
     Span name;
-    int r = loader_string(&s->c->loader, v, &name);
+    int r = loader_string_exact(&s->c->loader, v, &name);
 
     if (r != 0) {
         return err_pass(r);

@@ -74,7 +74,7 @@ static int values_enum_strings(Subschema *s, SchemaKeyword keyword, const JsonVa
         return err_raise(-ENOMEM);
     }
     for (uint32_t i = 0; r == 0 && i < n; i++) {
-        r = loader_string(&c->loader, values[i], &strings[i]);
+        r = loader_string_exact(&c->loader, values[i], &strings[i]);
     }
     if (r == 0) {
         r = strtable_build(&schema->tables[c->n_tables], &schema->arena, strings, n);

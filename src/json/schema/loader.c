@@ -79,6 +79,13 @@ int loader_string(SchemaLoader *loader, JsonValue v, Span *ret)
     return r == 0 ? 0 : err_fold(r);
 }
 
+int loader_string_exact(SchemaLoader *loader, JsonValue v, Span *ret)
+{
+    int r = json_string_exact(v, loader->arena, ret);
+
+    return r == 0 ? 0 : err_fold(r);
+}
+
 /* The string that a keyword must have. */
 static int loader_keyword_string(SchemaLoader *loader, uint32_t doc, const JsonNode *json,
                                  SchemaKeyword keyword, bool *ret_found, Span *ret)

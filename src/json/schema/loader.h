@@ -97,3 +97,6 @@ bool loader_find_text(const SchemaLoader *loader, Span uri, Span *ret_text);
 
 /* The decoded string at v, in the loader's arena; v must be a string. 0, -ENOMEM. */
 int loader_string(SchemaLoader *loader, JsonValue v, Span *ret);
+
+/* As json_string_exact has it, for tables. */
+int loader_string_exact(SchemaLoader *loader, JsonValue v, Span *ret);

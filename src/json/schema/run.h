@@ -118,18 +118,20 @@ TW_INLINE uint32_t run_dynamic_target(const SchemaCheck *k, const SchemaOp *op)
  * ones. */
 int run_unique(SchemaCheck *k, const JsonNode *array, uint32_t *ret_first, uint32_t *ret_second);
 
-/* The decoded text of a string, borrowed until the next call. *ret_end is how far one may read past
- * it. 0, -ENOMEM. */
-int run_decode(SchemaCheck *k, const JsonNode *json, Span *ret, const char **ret_end);
+/* The decoded text of a string, borrowed until the next call; is_exact: as json_string_exact has
+ * it, to be found in a table. *ret_end is how far one may read past it. 0, -ENOMEM. */
+int run_decode(SchemaCheck *k, const JsonNode *json, bool is_exact, Span *ret,
+               const char **ret_end);
 
-TW_INLINE int run_text(SchemaCheck *k, const JsonNode *json, Span *ret, const char **ret_end)
+TW_INLINE int run_text(SchemaCheck *k, const JsonNode *json, bool is_exact, Span *ret,
+                       const char **ret_end)
 {
     if (TW_LIKELY((json->tag & JSON_NODE_ESCAPED) == 0)) {
         *ret = span_make(k->text + json->start + 1, json->size - 2);
         *ret_end = k->end;
         return 0;
     }
-    return run_decode(k, json, ret, ret_end);
+    return run_decode(k, json, is_exact, ret, ret_end);
 }
 
 /* Are they equal, wherever they lie? SCHEMA_E_INVALID if not. 0, SCHEMA_E_INVALID, SCHEMA_E_LIMIT,

@@ -197,7 +197,7 @@ static TW_NOINLINE int64_t fast_find_escaped(SchemaCheck *k, const SchemaObjectP
     const char *readable;
     StrKey name;
     Span text;
-    int r = run_decode(k, key, &text, &readable);
+    int r = run_decode(k, key, true, &text, &readable);
 
     if (r != 0) {
         return err_pass(r);

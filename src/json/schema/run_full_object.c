@@ -76,7 +76,7 @@ static int full_member(SchemaCheck *k, FullMembers *m, const JsonNode *key, uint
     StrKey name;
     Span text;
     int bad = 0;
-    int r = run_text(k, key, &text, &end);
+    int r = run_text(k, key, true, &text, &end);
 
     if (TW_UNLIKELY(r != 0)) {
         return r;

@@ -5,7 +5,7 @@ int run_matches(SchemaCheck *k, uint32_t regex, const JsonNode *json)
 {
     Span text;
     const char *end;
-    int r = run_text(k, json, &text, &end);
+    int r = run_text(k, json, false, &text, &end);
 
     if (r == 0) {
         r = k->n_steps_left > 0
@@ -76,7 +76,7 @@ int run_slow_leaf_op(SchemaCheck *k, const SchemaOp *op, const JsonNode *json)
                    ? 0
                    : SCHEMA_E_INVALID;
     default:
-        r = run_text(k, json, &text, &end);
+        r = run_text(k, json, false, &text, &end);
         if (r != 0) {
             return err_pass(r);
         }

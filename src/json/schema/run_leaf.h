@@ -109,7 +109,7 @@ TW_INLINE int run_is_chosen(SchemaCheck *k, const SchemaOp *op, const JsonNode *
     const char *end;
     StrKey key;
     Span text;
-    int r = run_text(k, json, &text, &end);
+    int r = run_text(k, json, true, &text, &end);
 
     if (TW_UNLIKELY(r != 0)) {
         return err_pass(r);

@@ -71,7 +71,7 @@ static int canonical_collect(Canonical *c, JsonValue v, bool is_scope, Canonical
             if (is_scope && canonical_is_left_out(it.key)) {
                 continue;
             }
-            r = json_string(it.key, &c->arena, &member->key);
+            r = json_string_exact(it.key, &c->arena, &member->key);
             if (r != 0) {
                 return err_fold(r);
             }
@@ -128,7 +128,7 @@ static int canonical_value(Canonical *c, JsonValue v, bool is_scope)
     if (json_kind(v) != JSON_STRING) {
         return bytes_append_span(&c->out, json_span(v));
     }
-    r = json_string(v, &c->arena, &text);
+    r = json_string_exact(v, &c->arena, &text);
     return r != 0 ? err_fold(r) : canonical_text(c, text);
 }
 

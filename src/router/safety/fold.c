@@ -93,7 +93,8 @@ static int fold_mend(Span s, Bytes *out)
     return r;
 }
 
-int safety_fold(Span text, Bytes *out)
+/* Text without halves of surrogate pairs. */
+static int fold_text(Span text, Bytes *out)
 {
     CLEANUP(bytes_deinit) Bytes mended = BYTES_NULL;
     int r;
@@ -106,9 +107,37 @@ int safety_fold(Span text, Bytes *out)
         }
         text = bytes_span(&mended);
     }
-    text = fold_trim(text);
     if (fold_is_ascii(text) || text.n > LIMIT_SAFETY_FOLD_BYTES) {
         return fold_ascii(text, out);
     }
     return safety_fold_unicode(text, out);
+}
+
+/* Where the first half of a surrogate pair stands, else the end. */
+static size_t fold_find_half(Span text)
+{
+    size_t at = 0;
+
+    while (at < text.n && utf8_surrogate(text.p + at, text.p + text.n) == 0) {
+        at++;
+    }
+    return at;
+}
+
+/* Halves stay as they are: two paths that differ in one are two paths. Nothing composes with them,
+ * so that the text between them is folded by itself. */
+int safety_fold(Span text, Bytes *out)
+{
+    int r = 0;
+
+    text = fold_trim(text);
+    while (r == 0 && text.n > 0) {
+        size_t n = fold_find_half(text);
+        size_t n_half = n < text.n ? 3 : 0;
+
+        r = n > 0 ? fold_text(span_make(text.p, n), out) : 0;
+        r = r != 0 ? r : bytes_append(out, text.p + n, n_half);
+        text = span_make(text.p + n + n_half, text.n - n - n_half);
+    }
+    return r;
 }

@@ -6,8 +6,9 @@
 #include "base/bytes.h"
 #include "base/span.h"
 
-/* Appends the folded text. What is not UTF-8 counts as U+FFFD. Beyond LIMIT_SAFETY_FOLD_BYTES only
- * ASCII letters are folded. 0, -ENOMEM, BYTES_E_FULL. */
+/* Appends the folded text. What is not UTF-8 counts as U+FFFD,
+ * but for halves of surrogate pairs, which stay (json_string_exact). Beyond LIMIT_SAFETY_FOLD_BYTES
+ * only ASCII letters are folded. 0, -ENOMEM, BYTES_E_FULL. */
 int safety_fold(Span text, Bytes *out);
 
 /* The part of it that the system does, for valid UTF-8 of that length: NFKC, then the simple

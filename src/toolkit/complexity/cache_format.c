@@ -29,6 +29,16 @@ static const size_t file_fields[] = {
     offsetof(ComplexityFile, n_errors),      offsetof(ComplexityFile, first_error_line),
 };
 
+static const size_t increment_fields[] = {
+    offsetof(ComplexityIncrement, line),
+    offsetof(ComplexityIncrement, column),
+    offsetof(ComplexityIncrement, amount),
+    offsetof(ComplexityIncrement, nesting),
+};
+
+/* With the length of the construct. */
+#define CACHE_INCREMENT_MIN (TW_ARRAY_SIZE(increment_fields) + 1)
+
 /* Every field takes one byte at least, and so do the length of the name and the flag. */
 #define CACHE_FUNCTION_MIN (TW_ARRAY_SIZE(function_fields) + 2)
 
@@ -343,7 +353,7 @@ static bool read_functions(CacheReader *reader, Arena *arena, ComplexityFile *fi
     for (uint64_t i = 0; i < n; i++) {
         uint64_t flag;
 
-        functions[i].name = read_text(reader);
+        functions[i] = (ComplexityFunction){.name = read_text(reader)};
         read_fields(reader, &functions[i], function_fields, TW_ARRAY_SIZE(function_fields));
         flag = read_number(reader);
         functions[i].has_error = flag == 1;
@@ -374,6 +384,77 @@ bool cache_format_decode(Span payload, Arena *arena, ComplexityCached *ret)
     read_fields(&reader, &ret->file, file_fields, TW_ARRAY_SIZE(file_fields));
     return !reader.failed && ret->file.language != NULL &&
            read_functions(&reader, arena, &ret->file) && reader.p == reader.end;
+}
+
+static int put_increments(Bytes *out, const ComplexityFunction *function)
+{
+    int r = put_number(out, function->n_increments);
+
+    for (size_t i = 0; r == 0 && i < function->n_increments; i++) {
+        const ComplexityIncrement *increment = &function->increments[i];
+
+        r = put_fields(out, increment, increment_fields, TW_ARRAY_SIZE(increment_fields));
+        if (r == 0) {
+            r = put_text(out, span_from_str(increment->construct));
+        }
+    }
+    return r;
+}
+
+int cache_format_encode_increments(Bytes *out, const ComplexityFile *file)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < file->n_functions; i++) {
+        r = put_increments(out, &file->functions[i]);
+    }
+    return r;
+}
+
+/* NUL-terminated; most files have a dozen of them, thousands of times. */
+static const char *read_construct(CacheReader *reader, Arena *arena, const char *last)
+{
+    Span text = read_text(reader);
+
+    if (last != NULL && span_equals(text, span_from_str(last))) {
+        return last;
+    }
+    text = reader->failed ? SPAN_NULL : arena_copy(arena, text);
+    reader->failed = reader->failed || text.p == NULL || memchr(text.p, '\0', text.n) != NULL;
+    return text.p;
+}
+
+static void read_increments(CacheReader *reader, Arena *arena, ComplexityFunction *function)
+{
+    uint64_t n = read_number(reader);
+    ComplexityIncrement *list;
+    const char *construct = NULL;
+
+    if (n == 0 || reader->failed) {
+        return;
+    }
+    list = n > (uint64_t)(reader->end - reader->p) / CACHE_INCREMENT_MIN
+               ? NULL
+               : arena_alloc_array(arena, (size_t)n, sizeof(*list));
+    reader->failed = list == NULL;
+    for (uint64_t i = 0; i < n && !reader->failed; i++) {
+        read_fields(reader, &list[i], increment_fields, TW_ARRAY_SIZE(increment_fields));
+        construct = read_construct(reader, arena, construct);
+        list[i].construct = construct;
+    }
+    function->increments = list;
+    function->n_increments = (size_t)n;
+}
+
+bool cache_format_decode_increments(Span data, Arena *arena, ComplexityFunction *functions,
+                                    size_t n_functions)
+{
+    CacheReader reader = {data.p, data.p + data.n, false};
+
+    for (size_t i = 0; i < n_functions && !reader.failed; i++) {
+        read_increments(&reader, arena, &functions[i]);
+    }
+    return !reader.failed && reader.p == reader.end;
 }
 
 bool cache_format_is_skipped(Span payload)

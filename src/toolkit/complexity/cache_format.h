@@ -19,7 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Raised when the layout changes; COMPLEXITY_RULES_VERSION when the numbers do. */
+/* Raised when the layout changes, and when a crash is mended (what has crashed is not tried again);
+ * COMPLEXITY_RULES_VERSION when the numbers do. */
 #define CACHE_FORMAT_VERSION 2
 
 #define CACHE_HEADER_SIZE 24
@@ -54,6 +55,13 @@ int cache_format_encode(Bytes *out, const ComplexityCached *what);
 
 /* Texts of *ret lie in payload, functions in arena. False: malformed, or no memory. */
 bool cache_format_decode(Span payload, Arena *arena, ComplexityCached *ret);
+
+/* What a cache does not keep and an answer of a worker has: the increments of the file's functions,
+ * as many lists as it has functions. Decode sets them in these, which it has made; copies. 0,
+ * -ENOMEM, BYTES_E_FULL; false: malformed, or no memory. */
+int cache_format_encode_increments(Bytes *out, const ComplexityFile *file);
+bool cache_format_decode_increments(Span data, Arena *arena, ComplexityFunction *functions,
+                                    size_t n_functions);
 
 /* Whether the payload is that of a file that was skipped. */
 bool cache_format_is_skipped(Span payload);

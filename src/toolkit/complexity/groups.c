@@ -112,6 +112,14 @@ static int group_structure(Walk *walk, TSPoint at, const char *shown, WalkBlock 
     return is_else_if ? 0 : err_pass(complexity_function_increment(walk, at, shown, level, true));
 }
 
+/* Its first byte; 0 if the parser made it up at the end of the text. */
+static char group_bracket(const Walk *walk, TSNode node)
+{
+    uint32_t start = ts_node_start_byte(node);
+
+    return start < walk->text.n ? walk->text.p[start] : '\0';
+}
+
 /* Whether an if has a block: in `matches!(x, y if z)` it has none. */
 static bool group_has_block(const Walk *walk, const TSTreeCursor *cursor)
 {
@@ -125,7 +133,7 @@ static bool group_has_block(const Walk *walk, const TSTreeCursor *cursor)
         if (kind == COMPLEXITY_WORD_COMMA || kind == COMPLEXITY_WORD_ARROW) {
             break;
         }
-        found = kind == COMPLEXITY_WORD_GROUP && walk->text.p[ts_node_start_byte(node)] == '{';
+        found = kind == COMPLEXITY_WORD_GROUP && group_bracket(walk, node) == '{';
     }
     ts_tree_cursor_delete(&look);
     return found;
@@ -226,7 +234,7 @@ static void group_meet_block(Walk *walk, WalkGroup *group, WalkGroup *ret)
 
 static int group_meet_group(Walk *walk, WalkGroup *group, WalkFrame *frame)
 {
-    char bracket = walk->text.p[ts_node_start_byte(frame->node)];
+    char bracket = group_bracket(walk, frame->node);
     WalkGroup inner = {.level = frame->level, .depth = frame->depth};
     bool shares_run;
 
@@ -430,11 +438,10 @@ static bool group_meet_arm(Walk *walk, WalkGroup *group, TSNode node, Complexity
         return true;
     }
     if (group->arm_tokens++ == 0) {
-        group->arm_is_block =
-            kind == COMPLEXITY_WORD_IF || kind == COMPLEXITY_WORD_MATCH ||
-            kind == COMPLEXITY_WORD_LOOP || kind == COMPLEXITY_WORD_FOR ||
-            kind == COMPLEXITY_WORD_UNSAFE || kind == COMPLEXITY_WORD_LABEL ||
-            (kind == COMPLEXITY_WORD_GROUP && walk->text.p[ts_node_start_byte(node)] == '{');
+        group->arm_is_block = kind == COMPLEXITY_WORD_IF || kind == COMPLEXITY_WORD_MATCH ||
+                              kind == COMPLEXITY_WORD_LOOP || kind == COMPLEXITY_WORD_FOR ||
+                              kind == COMPLEXITY_WORD_UNSAFE || kind == COMPLEXITY_WORD_LABEL ||
+                              (kind == COMPLEXITY_WORD_GROUP && group_bracket(walk, node) == '{');
     }
     return false;
 }
@@ -455,8 +462,7 @@ int complexity_group_meet(Walk *walk, const TSTreeCursor *cursor, WalkFrame *fra
         return 0;
     }
     if (group->is_else) {
-        is_block = word.kind == COMPLEXITY_WORD_GROUP &&
-                   walk->text.p[ts_node_start_byte(frame->node)] == '{';
+        is_block = word.kind == COMPLEXITY_WORD_GROUP && group_bracket(walk, frame->node) == '{';
         is_else_if = word.kind == COMPLEXITY_WORD_IF && !group->is_let_else;
         r = group_settle_else(walk, group, is_else_if, is_block);
     }

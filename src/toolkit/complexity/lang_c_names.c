@@ -11,13 +11,14 @@ static TSNode c_inner_declarator(TSNode node)
     if (ts_node_is_null(inner) && (complexity_node_is(node, "parenthesized_declarator") ||
                                    complexity_node_is(node, "attributed_declarator") ||
                                    complexity_node_is(node, "reference_declarator"))) {
-        uint32_t n = ts_node_named_child_count(node);
+        uint32_t n = complexity_node_n_named(node);
 
         for (uint32_t i = 0; i < n && i < C_ATTRIBUTES_MAX && ts_node_is_null(inner); i++) {
-            TSNode child = ts_node_named_child(node, i);
+            TSNode child = complexity_node_named(node, i);
 
             if (!complexity_node_is(child, "ms_call_modifier") &&
-                !complexity_node_is(child, "attribute_declaration") && !ts_node_is_extra(child)) {
+                !complexity_node_is(child, "attribute_declaration") &&
+                !complexity_node_is_extra(child)) {
                 inner = child;
             }
         }
@@ -29,16 +30,16 @@ static TSNode c_inner_declarator(TSNode node)
  * the last one before the parameters. */
 static TSNode c_last_name(TSNode name)
 {
-    TSNode next = ts_node_next_sibling(name);
+    TSNode next = complexity_node_next(name);
 
     while (!ts_node_is_null(next) && !complexity_node_is(next, "parameter_list")) {
-        uint32_t n = ts_node_named_child_count(next);
+        uint32_t n = complexity_node_n_named(next);
 
-        if (ts_node_is_error(next) && n > 0 &&
-            complexity_node_is(ts_node_named_child(next, n - 1), "identifier")) {
-            name = ts_node_named_child(next, n - 1);
+        if (complexity_node_is_error(next) && n > 0 &&
+            complexity_node_is(complexity_node_named(next, n - 1), "identifier")) {
+            name = complexity_node_named(next, n - 1);
         }
-        next = ts_node_next_sibling(next);
+        next = complexity_node_next(next);
     }
     return name;
 }
@@ -55,10 +56,10 @@ static TSNode c_macro_name(TSNode declarator)
         !complexity_node_is(complexity_node_field(inner, "declarator"), "identifier")) {
         return (TSNode){.id = NULL};
     }
-    n = ts_node_is_null(list) ? 0 : ts_node_named_child_count(list);
-    list = n > 0 ? ts_node_named_child(list, n - 1) : (TSNode){.id = NULL};
+    n = complexity_node_n_named(list);
+    list = n > 0 ? complexity_node_named(list, n - 1) : (TSNode){.id = NULL};
     /* `type name` is a parameter. */
-    return n > 0 && ts_node_child_count(list) <= 1 ? list : (TSNode){.id = NULL};
+    return n > 0 && complexity_node_n_children(list) <= 1 ? list : (TSNode){.id = NULL};
 }
 
 /* "operator bool()": what it declares is its type. */
@@ -91,7 +92,7 @@ Span complexity_c_declared_name(TSNode definition, Span text)
             return complexity_node_text(macro, text);
         }
         inner = c_inner_declarator(node);
-        if (ts_node_is_null(inner) && ts_node_has_error(outer) &&
+        if (ts_node_is_null(inner) && complexity_node_has_error(outer) &&
             complexity_node_is(outer, "function_declarator") &&
             complexity_node_is(node, "identifier")) {
             node = c_last_name(node);
@@ -165,11 +166,11 @@ bool complexity_c_is_in_block(const ComplexityPlace *place)
     if (!place->in_function || ts_node_is_null(around)) {
         return false;
     }
-    if (c_is_among(span_from_str(ts_node_type(around)), parts)) {
+    if (c_is_among(complexity_node_type(around), parts)) {
         around = place->above;
     }
-    return (complexity_node_is(around, "compound_statement") || ts_node_is_error(around) ||
-            c_is_among(span_from_str(ts_node_type(around)), parts)) &&
+    return (complexity_node_is(around, "compound_statement") || complexity_node_is_error(around) ||
+            c_is_among(complexity_node_type(around), parts)) &&
            (ts_node_is_null(type) || complexity_node_is(type, "macro_type_specifier") ||
             !c_has_parameters(place->node));
 }
@@ -178,8 +179,8 @@ uint32_t complexity_c_parameters(const ComplexityPlace *place)
 {
     static const char *const except[] = {"variadic_parameter", NULL};
     uint32_t n = complexity_node_count(place->node, except);
-    Span only =
-        n != 1 ? SPAN_NULL : complexity_node_text(ts_node_named_child(place->node, 0), place->text);
+    Span only = n != 1 ? SPAN_NULL
+                       : complexity_node_text(complexity_node_named(place->node, 0), place->text);
 
     return span_equals(only, SPAN("void")) ? 0 : n;
 }

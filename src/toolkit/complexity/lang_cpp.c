@@ -68,10 +68,10 @@ static const ComplexityRule cpp_tokens[] = {
 /* "= default", "= delete" and "= 0" are none; a constructor's try has no field. */
 static bool cpp_has_body(TSNode node)
 {
-    uint32_t n = ts_node_named_child_count(node);
+    uint32_t n = complexity_node_n_named(node);
 
     return !ts_node_is_null(complexity_node_field(node, "body")) ||
-           (n > 0 && complexity_node_is(ts_node_named_child(node, n - 1), "try_statement"));
+           (n > 0 && complexity_node_is(complexity_node_named(node, n - 1), "try_statement"));
 }
 
 static bool cpp_name_of(const ComplexityPlace *place, ComplexityName *ret)

@@ -146,8 +146,8 @@ static Span csharp_bound_to(TSNode node, Span text)
 /* An arm: `_` catches what is left over and decides nothing. */
 static bool csharp_counts(const ComplexityPlace *place)
 {
-    TSNode pattern = ts_node_named_child(place->node, 0);
-    TSNode next = ts_node_named_child(place->node, 1);
+    TSNode pattern = complexity_node_named(place->node, 0);
+    TSNode next = complexity_node_named(place->node, 1);
 
     return !complexity_node_is(pattern, "discard") || complexity_node_is(next, "when_clause");
 }

@@ -56,10 +56,10 @@ static Span go_receiver(TSNode method, Span text)
     if (ts_node_is_null(receiver)) {
         return SPAN_NULL;
     }
-    type = complexity_node_field(ts_node_named_child(receiver, 0), "type");
+    type = complexity_node_field(complexity_node_named(receiver, 0), "type");
     while (complexity_node_is(type, "pointer_type") ||
            complexity_node_is(type, "parenthesized_type")) {
-        type = ts_node_named_child(type, 0);
+        type = complexity_node_named(type, 0);
     }
     if (complexity_node_is(type, "generic_type")) {
         type = complexity_node_field(type, "type");
@@ -91,20 +91,19 @@ static bool go_counts(const ComplexityPlace *place)
 /* `a, b int` are two, `int` alone is one. */
 static uint32_t go_parameters(const ComplexityPlace *place)
 {
-    TSTreeCursor cursor = ts_tree_cursor_new(place->node);
-    bool more = ts_tree_cursor_goto_first_child(&cursor);
+    TSTreeCursor cursor;
     uint32_t n = 0;
 
-    for (; more; more = ts_tree_cursor_goto_next_sibling(&cursor)) {
+    for (bool more = complexity_node_children(place->node, &cursor); more;
+         more = complexity_node_go_on(&cursor)) {
         TSNode child = ts_tree_cursor_current_node(&cursor);
 
-        if (ts_node_is_named(child) && !ts_node_is_extra(child)) {
+        if (complexity_node_is_named(child) && !complexity_node_is_extra(child)) {
             uint32_t n_names = complexity_node_count_of(child, "identifier");
 
             n += n_names == 0 ? 1 : n_names;
         }
     }
-    ts_tree_cursor_delete(&cursor);
     return n;
 }
 

@@ -69,14 +69,14 @@ static const ComplexityRule java_tokens[] = {
 /* `new Type<T>() { … }` holds methods of an unnamed kind of Type; without a body it holds none. */
 static bool java_name_anonymous(const ComplexityPlace *place, ComplexityName *ret)
 {
-    uint32_t n = ts_node_named_child_count(place->node);
+    uint32_t n = complexity_node_n_named(place->node);
     TSNode type = complexity_node_field(place->node, "type");
 
-    if (n == 0 || !complexity_node_is(ts_node_named_child(place->node, n - 1), "class_body")) {
+    if (n == 0 || !complexity_node_is(complexity_node_named(place->node, n - 1), "class_body")) {
         return false;
     }
     if (complexity_node_is(type, "generic_type")) {
-        type = ts_node_named_child(type, 0);
+        type = complexity_node_named(type, 0);
     }
     ret->name = complexity_node_text(type, place->text);
     return true;

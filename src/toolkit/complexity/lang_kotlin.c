@@ -81,7 +81,7 @@ static Span kotlin_receiver(TSNode function, Span text)
         ts_node_start_byte(type) > ts_node_start_byte(name)) {
         return SPAN_NULL;
     }
-    return complexity_node_text(ts_node_named_child(type, 0), text);
+    return complexity_node_text(complexity_node_named(type, 0), text);
 }
 
 static bool kotlin_name_function(const ComplexityPlace *place, ComplexityName *ret)
@@ -111,24 +111,23 @@ static bool kotlin_name_function(const ComplexityPlace *place, ComplexityName *r
 static Span kotlin_name_object(TSNode object, Span text)
 {
     TSNode list = complexity_node_find(object, "delegation_specifiers");
-    TSNode first = ts_node_is_null(list) ? list : ts_node_named_child(list, 0);
-    TSNode type = ts_node_is_null(first) ? first : ts_node_named_child(first, 0);
+    TSNode first = complexity_node_named(list, 0);
+    TSNode type = complexity_node_named(first, 0);
 
     if (complexity_node_is(type, "constructor_invocation")) {
-        type = ts_node_named_child(type, 0);
+        type = complexity_node_named(type, 0);
     }
     if (!complexity_node_is(type, "user_type")) {
         return SPAN("object");
     }
-    return complexity_node_text(ts_node_named_child(type, 0), text);
+    return complexity_node_text(complexity_node_named(type, 0), text);
 }
 
 static Span kotlin_property(TSNode property, Span text)
 {
     TSNode variable = complexity_node_find(property, "variable_declaration");
 
-    return complexity_node_text(
-        ts_node_is_null(variable) ? variable : ts_node_named_child(variable, 0), text);
+    return complexity_node_text(complexity_node_named(variable, 0), text);
 }
 
 static Span kotlin_bound_to(TSNode node, Span text)
@@ -180,19 +179,20 @@ static bool kotlin_counts_call(const ComplexityPlace *place)
 {
     static const char *const names[] = {"run", "let",     "apply",     "with",   "also",
                                         "use", "forEach", "isNotNull", "ifNull", NULL};
-    uint32_t n = ts_node_named_child_count(place->node);
+    uint32_t n = complexity_node_n_named(place->node);
     TSNode callee;
 
-    if (n < 2 || !complexity_node_is(ts_node_named_child(place->node, n - 1), "annotated_lambda")) {
+    if (n < 2 ||
+        !complexity_node_is(complexity_node_named(place->node, n - 1), "annotated_lambda")) {
         return false;
     }
-    callee = ts_node_named_child(place->node, 0);
+    callee = complexity_node_named(place->node, 0);
     /* with(x) { … } is a call of with(x). */
     if (complexity_node_is(callee, "call_expression")) {
-        callee = ts_node_named_child(callee, 0);
+        callee = complexity_node_named(callee, 0);
     }
     if (complexity_node_is(callee, "navigation_expression")) {
-        callee = ts_node_named_child(callee, ts_node_named_child_count(callee) - 1);
+        callee = complexity_node_named(callee, complexity_node_n_named(callee) - 1);
     }
     return kotlin_is_one_of(complexity_node_text(callee, place->text), names);
 }
@@ -200,10 +200,10 @@ static bool kotlin_counts_call(const ComplexityPlace *place)
 static bool kotlin_counts(const ComplexityPlace *place)
 {
     static const char *const words[] = {"break", "continue", "break@", "continue@", NULL};
-    uint32_t n = ts_node_end_byte(place->node) - ts_node_start_byte(place->node);
+    size_t n = complexity_node_text(place->node, place->text).n;
 
     /* Most of what we are asked about are names: their length alone settles it. */
-    if (n >= 5 && n <= 9 && ts_node_child_count(place->node) == 0) {
+    if (n >= 5 && n <= 9 && complexity_node_n_children(place->node) == 0) {
         return kotlin_is_one_of(complexity_node_text(place->node, place->text), words);
     }
     return complexity_node_is(place->node, "call_expression") && kotlin_counts_call(place);

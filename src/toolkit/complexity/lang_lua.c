@@ -66,7 +66,7 @@ static void lua_name_variable(TSNode variable, Span text, ComplexityName *ret)
 /* The variable that stands where the function does in `a, b = f, g`. */
 static bool lua_name_assigned(const ComplexityPlace *place, ComplexityName *ret)
 {
-    TSNode value = ts_node_named_child(place->parent, 0);
+    TSNode value = complexity_node_named(place->parent, 0);
     TSNode variables;
     uint32_t i = 0;
 
@@ -81,9 +81,9 @@ static bool lua_name_assigned(const ComplexityPlace *place, ComplexityName *ret)
         if (++i == LUA_VALUES_MAX) {
             return false;
         }
-        value = ts_node_named_child(place->parent, i);
+        value = complexity_node_named(place->parent, i);
     }
-    lua_name_variable(ts_node_named_child(variables, i), place->text, ret);
+    lua_name_variable(complexity_node_named(variables, i), place->text, ret);
     return ret->name.n > 0;
 }
 
@@ -112,7 +112,7 @@ static Span lua_bound_to(TSNode node, Span text)
 
     return ts_node_is_null(variables)
                ? SPAN_NULL
-               : complexity_node_text(ts_node_named_child(variables, 0), text);
+               : complexity_node_text(complexity_node_named(variables, 0), text);
 }
 
 /* `...` is none. */

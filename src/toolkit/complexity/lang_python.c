@@ -50,20 +50,20 @@ static const ComplexityRule python_tokens[] = {
  */
 static bool python_counts(const ComplexityPlace *place)
 {
-    TSNode pattern = ts_node_named_child(place->parent, 0);
+    TSNode pattern = complexity_node_named(place->parent, 0);
 
     if (ts_node_is_null(pattern) ||
         !ts_node_is_null(complexity_node_field(place->parent, "guard")) ||
-        complexity_node_is(ts_node_named_child(place->parent, 1), "case_pattern")) {
+        complexity_node_is(complexity_node_named(place->parent, 1), "case_pattern")) {
         return true;
     }
     if (span_equals(complexity_node_text(pattern, place->text), SPAN("_"))) {
         return false;
     }
-    if (ts_node_named_child_count(pattern) == 1) {
-        pattern = ts_node_named_child(pattern, 0);
+    if (complexity_node_n_named(pattern) == 1) {
+        pattern = complexity_node_named(pattern, 0);
     }
-    return !complexity_node_is(pattern, "dotted_name") || ts_node_named_child_count(pattern) != 1;
+    return !complexity_node_is(pattern, "dotted_name") || complexity_node_n_named(pattern) != 1;
 }
 
 static uint32_t python_parameters(const ComplexityPlace *place)
@@ -76,8 +76,8 @@ static uint32_t python_parameters(const ComplexityPlace *place)
 static bool python_is_simple_return(TSNode statement)
 {
     return complexity_node_is(statement, "return_statement") &&
-           ts_node_named_child_count(statement) == 1 &&
-           complexity_node_is(ts_node_named_child(statement, 0), "identifier");
+           complexity_node_n_named(statement) == 1 &&
+           complexity_node_is(complexity_node_named(statement, 0), "identifier");
 }
 
 /* Statements and comments of a decorator. What is longer has something else in it. */
@@ -87,14 +87,14 @@ static bool python_is_simple_return(TSNode statement)
 static bool python_wraps(const ComplexityPlace *place)
 {
     TSNode body = complexity_node_field(place->node, "body");
-    uint32_t n = ts_node_is_null(body) ? 0 : ts_node_named_child_count(body);
+    uint32_t n = complexity_node_n_named(body);
     uint32_t n_functions = 0;
 
     if (n > PYTHON_WRAPPER_MAX) {
         return false;
     }
     for (uint32_t i = 0; i < n; i++) {
-        TSNode child = ts_node_named_child(body, i);
+        TSNode child = complexity_node_named(body, i);
 
         if (complexity_node_is(child, "function_definition") ||
             complexity_node_is(child, "decorated_definition")) {

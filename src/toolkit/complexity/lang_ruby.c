@@ -185,7 +185,7 @@ static const char *const ruby_iterators[] = {"all?",
 static bool ruby_name_block(const ComplexityPlace *place, ComplexityName *ret)
 {
     TSNode arguments = complexity_node_field(place->parent, "arguments");
-    TSNode first = ts_node_is_null(arguments) ? arguments : ts_node_named_child(arguments, 0);
+    TSNode first = complexity_node_named(arguments, 0);
     Span name = complexity_node_text(first, place->text);
 
     if (!span_equals(complexity_node_field_text(place->parent, "method", place->text),
@@ -195,7 +195,7 @@ static bool ruby_name_block(const ComplexityPlace *place, ComplexityName *ret)
     if (complexity_node_is(first, "simple_symbol") && name.n > 1) {
         name = span_make(name.p + 1, name.n - 1);
     } else if (complexity_node_is(first, "string")) {
-        name = complexity_node_text(ts_node_named_child(first, 0), place->text);
+        name = complexity_node_text(complexity_node_named(first, 0), place->text);
     }
     ret->name = name;
     return true;
@@ -233,8 +233,8 @@ static bool ruby_has_block(TSNode call)
         return true;
     }
     arguments = complexity_node_field(call, "arguments");
-    n = ts_node_is_null(arguments) ? 0 : ts_node_named_child_count(arguments);
-    return n > 0 && complexity_node_is(ts_node_named_child(arguments, n - 1), "block_argument");
+    n = complexity_node_n_named(arguments);
+    return n > 0 && complexity_node_is(complexity_node_named(arguments, n - 1), "block_argument");
 }
 
 /* Is a block, or a name in place of one, handed to a method that iterates? */
@@ -258,15 +258,15 @@ static bool ruby_counts_call(const ComplexityPlace *place)
 /* A body that ends with rescue, which else, ensure and comments may follow. */
 static bool ruby_counts_body(const ComplexityPlace *place)
 {
-    uint32_t n = ts_node_named_child_count(place->node);
+    uint32_t n = complexity_node_n_named(place->node);
 
     for (uint32_t k = 1; k <= n && k <= 4; k++) {
-        TSNode child = ts_node_named_child(place->node, n - k);
+        TSNode child = complexity_node_named(place->node, n - k);
 
         if (complexity_node_is(child, "rescue")) {
             return true;
         }
-        if (!ts_node_is_extra(child) && !complexity_node_is(child, "else") &&
+        if (!complexity_node_is_extra(child) && !complexity_node_is(child, "else") &&
             !complexity_node_is(child, "ensure")) {
             return false;
         }

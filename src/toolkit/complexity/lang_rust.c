@@ -115,7 +115,7 @@ static bool rust_counts_tokens(const ComplexityPlace *place)
 static bool rust_counts_arm(const ComplexityPlace *place)
 {
     TSNode pattern = complexity_node_field(place->node, "pattern");
-    TSNode first = ts_node_is_null(pattern) ? pattern : ts_node_child(pattern, 0);
+    TSNode first = complexity_node_child(pattern, 0);
 
     return ts_node_is_null(first) || !complexity_node_is(first, "_");
 }
@@ -208,8 +208,8 @@ static ComplexityWord rust_word_of(TSNode node, Span text)
     if (found != NULL) {
         return found->word;
     }
-    return (ComplexityWord){ts_node_is_named(node) ? COMPLEXITY_WORD_OPERAND : COMPLEXITY_WORD_NONE,
-                            NULL};
+    return (ComplexityWord){
+        complexity_node_is_named(node) ? COMPLEXITY_WORD_OPERAND : COMPLEXITY_WORD_NONE, NULL};
 }
 
 const ComplexityLanguage complexity_language_rust = {

@@ -70,8 +70,9 @@ static const ComplexityRule zig_tokens[] = {
 /* `const Name = struct { … };` names what is in it; other constants hold nothing. */
 static bool zig_name_constant(const ComplexityPlace *place, ComplexityName *ret)
 {
-    uint32_t n = ts_node_named_child_count(place->node);
-    TSNode value = n == 0 ? ts_node_child(place->node, 0) : ts_node_named_child(place->node, n - 1);
+    uint32_t n = complexity_node_n_named(place->node);
+    TSNode value =
+        n == 0 ? complexity_node_child(place->node, 0) : complexity_node_named(place->node, n - 1);
 
     ret->name = complexity_node_text(complexity_node_find(place->node, "identifier"), place->text);
     return complexity_node_is(value, "struct_declaration") ||
@@ -87,11 +88,11 @@ static bool zig_name_of(const ComplexityPlace *place, ComplexityName *ret)
         return zig_name_constant(place, ret);
     }
     if (complexity_node_is(place->node, "test_declaration")) {
-        TSNode what = ts_node_named_child(place->node, 0);
+        TSNode what = complexity_node_named(place->node, 0);
 
         ret->scope = SPAN("test");
         if (complexity_node_is(what, "string")) {
-            what = ts_node_named_child(what, 0);
+            what = complexity_node_named(what, 0);
         }
         ret->name =
             complexity_node_is(what, "block") ? SPAN_NULL : complexity_node_text(what, place->text);
@@ -104,8 +105,8 @@ static bool zig_name_of(const ComplexityPlace *place, ComplexityName *ret)
 /* A prong: else catches what is left over and decides nothing; it may be inline. */
 static bool zig_counts(const ComplexityPlace *place)
 {
-    return !complexity_node_is(ts_node_child(place->node, 0), "else") &&
-           !complexity_node_is(ts_node_child(place->node, 1), "else");
+    return !complexity_node_is(complexity_node_child(place->node, 0), "else") &&
+           !complexity_node_is(complexity_node_child(place->node, 1), "else");
 }
 
 const ComplexityLanguage complexity_language_zig = {

@@ -45,7 +45,7 @@ enum {
 typedef struct ComplexityIncrement {
     uint32_t line;         /* from 1 */
     uint32_t column;       /* in bytes, from 1 */
-    const char *construct; /* "if", "else", "while", "catch", "&&", "goto"…: constant */
+    const char *construct; /* "if", "else", "while", "catch", "&&", "goto"… */
     uint32_t amount;       /* all of it */
     uint32_t nesting;      /* the part that is for nesting */
 } ComplexityIncrement;

@@ -169,6 +169,10 @@ int complexity_measure(ComplexityMeter *meter, const ComplexityLanguage *languag
 {
     int r;
 
+    /* Nobody below adds to a null pointer. */
+    if (text.p == NULL) {
+        text = SPAN("");
+    }
     /* Its offsets have 32 bits. */
     if (text.n > INT32_MAX) {
         return COMPLEXITY_E_TOO_BIG;

@@ -56,52 +56,119 @@ static bool node_is_among(TSNode node, const char *const *types)
     return false;
 }
 
+TSNode complexity_node_child(TSNode node, uint32_t i)
+{
+    return ts_node_is_null(node) ? node : ts_node_child(node, i);
+}
+
+TSNode complexity_node_named(TSNode node, uint32_t i)
+{
+    return ts_node_is_null(node) ? node : ts_node_named_child(node, i);
+}
+
+TSNode complexity_node_next(TSNode node)
+{
+    return ts_node_is_null(node) ? node : ts_node_next_sibling(node);
+}
+
+uint32_t complexity_node_n_children(TSNode node)
+{
+    return ts_node_is_null(node) ? 0 : ts_node_child_count(node);
+}
+
+uint32_t complexity_node_n_named(TSNode node)
+{
+    return ts_node_is_null(node) ? 0 : ts_node_named_child_count(node);
+}
+
+Span complexity_node_type(TSNode node)
+{
+    return ts_node_is_null(node) ? SPAN_NULL : span_from_str(ts_node_type(node));
+}
+
+bool complexity_node_is_named(TSNode node)
+{
+    return !ts_node_is_null(node) && ts_node_is_named(node);
+}
+
+bool complexity_node_is_extra(TSNode node)
+{
+    return !ts_node_is_null(node) && ts_node_is_extra(node);
+}
+
+bool complexity_node_is_error(TSNode node)
+{
+    return !ts_node_is_null(node) && ts_node_is_error(node);
+}
+
+bool complexity_node_has_error(TSNode node)
+{
+    return !ts_node_is_null(node) && ts_node_has_error(node);
+}
+
+bool complexity_node_children(TSNode node, TSTreeCursor *ret)
+{
+    if (ts_node_is_null(node)) {
+        return false;
+    }
+    *ret = ts_tree_cursor_new(node);
+    if (!ts_tree_cursor_goto_first_child(ret)) {
+        ts_tree_cursor_delete(ret);
+        return false;
+    }
+    return true;
+}
+
+bool complexity_node_go_on(TSTreeCursor *cursor)
+{
+    if (!ts_tree_cursor_goto_next_sibling(cursor)) {
+        ts_tree_cursor_delete(cursor);
+        return false;
+    }
+    return true;
+}
+
 uint32_t complexity_node_count(TSNode node, const char *const *except)
 {
-    TSTreeCursor cursor = ts_tree_cursor_new(node);
-    bool more = ts_tree_cursor_goto_first_child(&cursor);
+    TSTreeCursor cursor;
     uint32_t n = 0;
 
-    while (more) {
+    for (bool more = complexity_node_children(node, &cursor); more;
+         more = complexity_node_go_on(&cursor)) {
         TSNode child = ts_tree_cursor_current_node(&cursor);
 
         n += ts_node_is_named(child) && !ts_node_is_extra(child) && !node_is_among(child, except);
-        more = ts_tree_cursor_goto_next_sibling(&cursor);
     }
-    ts_tree_cursor_delete(&cursor);
     return n;
 }
 
 uint32_t complexity_node_count_of(TSNode node, const char *type)
 {
-    TSTreeCursor cursor = ts_tree_cursor_new(node);
-    bool more = ts_tree_cursor_goto_first_child(&cursor);
+    TSTreeCursor cursor;
     uint32_t n = 0;
 
-    while (more) {
+    for (bool more = complexity_node_children(node, &cursor); more;
+         more = complexity_node_go_on(&cursor)) {
         n += complexity_node_is(ts_tree_cursor_current_node(&cursor), type);
-        more = ts_tree_cursor_goto_next_sibling(&cursor);
     }
-    ts_tree_cursor_delete(&cursor);
     return n;
 }
 
 TSNode complexity_node_find(TSNode node, const char *type)
 {
-    TSTreeCursor cursor = ts_tree_cursor_new(node);
-    bool more = ts_tree_cursor_goto_first_child(&cursor);
     TSNode found = {.id = NULL};
+    TSTreeCursor cursor;
 
-    while (more) {
+    for (bool more = complexity_node_children(node, &cursor); more;
+         more = complexity_node_go_on(&cursor)) {
         TSNode child = ts_tree_cursor_current_node(&cursor);
 
         if (complexity_node_is(child, type)) {
             found = child;
+            ts_tree_cursor_delete(&cursor);
             break;
         }
-        more = ts_tree_cursor_goto_next_sibling(&cursor);
     }
-    ts_tree_cursor_delete(&cursor);
     return found;
 }
 

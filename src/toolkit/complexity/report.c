@@ -35,6 +35,7 @@ static const char *const skip_names[COMPLEXITY_N_SKIPS] = {
     [COMPLEXITY_SKIP_SPECIAL] = "special",
     [COMPLEXITY_SKIP_NO_LANGUAGE] = "no-language",
     [COMPLEXITY_SKIP_OTHER_TOOLCHAIN] = "other-toolchain",
+    [COMPLEXITY_SKIP_FAILED] = "failed",
 };
 
 bool complexity_format_parse(Span name, ComplexityFormat *ret)
@@ -134,6 +135,29 @@ static int report_copy_span(Arena *arena, Span s, Span *ret)
     return ret->p != NULL ? 0 : err_raise(-ENOMEM);
 }
 
+/* The last few that were copied: a file has a dozen of them, thousands of times. */
+#define REPORT_CONSTRUCTS 8
+
+static int report_keep_constructs(ComplexityReport *report, ComplexityIncrement *increments,
+                                  size_t n)
+{
+    const char *kept[REPORT_CONSTRUCTS] = {NULL};
+
+    for (size_t i = 0; i < n; i++) {
+        const char *construct = increments[i].construct;
+        size_t at = (size_t)(unsigned char)construct[0] % REPORT_CONSTRUCTS;
+
+        if (kept[at] == NULL || strcmp(kept[at], construct) != 0) {
+            kept[at] = arena_copy(&report->arena, span_from_str(construct)).p;
+        }
+        if (kept[at] == NULL) {
+            return err_raise(-ENOMEM);
+        }
+        increments[i].construct = kept[at];
+    }
+    return 0;
+}
+
 static int report_copy_function(ComplexityReport *report, const ComplexityFunction *from,
                                 ComplexityFunction *to)
 {
@@ -155,6 +179,9 @@ static int report_copy_function(ComplexityReport *report, const ComplexityFuncti
         return err_raise(-ENOMEM);
     }
     memcpy(increments, from->increments, from->n_increments * sizeof(*increments));
+    if (report_keep_constructs(report, increments, from->n_increments) != 0) {
+        return err_raise(-ENOMEM);
+    }
     to->increments = increments;
     to->n_increments = from->n_increments;
     return 0;

@@ -53,6 +53,7 @@ typedef enum ComplexitySkip {
     /* Only of a file that was named by the caller. */
     COMPLEXITY_SKIP_NO_LANGUAGE,
     COMPLEXITY_SKIP_OTHER_TOOLCHAIN, /* the detail is its language */
+    COMPLEXITY_SKIP_FAILED, /* the analyser crashed over it (providers/analysis_worker.h) */
     COMPLEXITY_N_SKIPS
 } ComplexitySkip;
 

@@ -122,6 +122,7 @@ const char *report_skip_words(ComplexitySkip reason)
         [COMPLEXITY_SKIP_SPECIAL] = "a pipe, a socket or a device",
         [COMPLEXITY_SKIP_NO_LANGUAGE] = "in no language that is known",
         [COMPLEXITY_SKIP_OTHER_TOOLCHAIN] = "in a language that the toolchain does not have",
+        [COMPLEXITY_SKIP_FAILED] = "the analyser failed on it",
     };
 
     return words[reason];

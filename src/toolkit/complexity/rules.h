@@ -1,7 +1,8 @@
 /* toolkit/complexity/rules.h: what a language's table says. Private to this folder.
  *
  * A language is one file lang_NAME.c that defines one constant ComplexityLanguage, a declaration at
- * the end of this header, a line in language.c and a test. The walk (walk.c) knows no language; it
+ * the end of this header, a line in language.c, its name in fuzz/CMakeLists.txt, a corpus and a
+ * test. The walk (walk.c) knows no language; it
  * meets the nodes of the tree in the order of the text, and a node does what the bits of its rule
  * say. A node without a rule does nothing but hold others: if it has no children, it is a token.
  *
@@ -247,16 +248,34 @@ struct ComplexityLanguage {
     int (*mend)(char *text, size_t n, Stop stop, bool *ret_changed);
 };
 
-/* For hooks (names.c): the bytes of a node; its child in that field (null if there is none); the
- * bytes of that child, empty if there is none. */
+/* For hooks (names.c). In a tree with errors anything may be missing, also what the grammar says is
+ * always there. So hooks call nothing of tree-sitter that follows a node (scripts/check-source),
+ * but these, which all take a null one: it is of no type and has no bytes and no children. */
+
+/* The bytes of a node; its child in that field (null if there is none); the bytes of that child. */
 Span complexity_node_text(TSNode node, Span text);
 TSNode complexity_node_field(TSNode node, const char *field);
 Span complexity_node_field_text(TSNode node, const char *field, Span text);
-/* Is the node of that type? */
+/* Is the node of that type? Which type is it of? */
 bool complexity_node_is(TSNode node, const char *type);
+Span complexity_node_type(TSNode node);
+/* What tree-sitter says of it. */
+bool complexity_node_is_named(TSNode node);
+bool complexity_node_is_extra(TSNode node);
+bool complexity_node_is_error(TSNode node);
+bool complexity_node_has_error(TSNode node);
+/* Its i-th child, its i-th named child, the node behind it; null if there is none. They count from
+ * the first child on, so a loop over all of them is for nodes with few only. */
+TSNode complexity_node_child(TSNode node, uint32_t i);
+TSNode complexity_node_named(TSNode node, uint32_t i);
+TSNode complexity_node_next(TSNode node);
+uint32_t complexity_node_n_children(TSNode node);
+uint32_t complexity_node_n_named(TSNode node);
+/* A loop over all children; false: there is none (any more), and no cursor to delete. */
+bool complexity_node_children(TSNode node, TSTreeCursor *ret);
+bool complexity_node_go_on(TSTreeCursor *cursor);
 /* How many named children it has, without comments and (may be NULL) those of the types in
- * `except`, which a NULL ends. ts_node_named_child(node, i) counts from the first child on, so a
- * loop over all of them is for nodes with few only. */
+ * `except`, which a NULL ends. */
 uint32_t complexity_node_count(TSNode node, const char *const *except);
 /* How many children of that type it has, and the first of them (null if there is none). */
 uint32_t complexity_node_count_of(TSNode node, const char *type);

@@ -90,13 +90,15 @@ static void what_failed_is_said_with_its_reasons(void **state)
 {
     CallResult result = {.kind = CALL_RESULT_ERROR,
                          .error = CALL_ERROR_INVALID_ARGUMENTS,
-                         .message = SPAN("invalid arguments"),
+                         .message = SPAN("arguments/ms: x; arguments: y"),
                          .data = SPAN("[{\"path\":\"/ms\"}]")};
     AgentOutcome outcome = outcome_of(&result);
 
     (void)state;
     assert_true(outcome.is_error);
-    assert_span(outcome.text, "invalid arguments; [{\"path\":\"/ms\"}]");
+    assert_span(outcome.text, "arguments/ms: x; arguments: y");
+    result.error = CALL_ERROR_OWN;
+    assert_span(outcome_of(&result).text, "arguments/ms: x; arguments: y; [{\"path\":\"/ms\"}]");
     result = (CallResult){.kind = CALL_RESULT_ERROR, .error = CALL_ERROR_TIMEOUT};
     assert_span(outcome_of(&result).text, call_error_text(CALL_ERROR_TIMEOUT));
     result = (CallResult){.kind = CALL_RESULT_ASK};

@@ -72,6 +72,32 @@ static void a_file_of_a_newer_version_is_left_alone(void **state)
     free(after);
 }
 
+static const char *rig_path_beside(const char *end)
+{
+    static char path[256];
+
+    (void)snprintf(path, sizeof(path), "%s%s", rig_path(), end);
+    return path;
+}
+
+/* Refused, and neither changed by a byte nor given company. */
+static void assert_left_alone(const char *word)
+{
+    size_t n_before;
+    size_t n_after;
+    char *before = files_read(rig_path(), &n_before);
+    char *after;
+
+    assert_refused(rig_path(), AGENT_STORE_E_DAMAGED, word);
+    after = files_read(rig_path(), &n_after);
+    assert_int_equal(n_after, n_before);
+    assert_memory_equal(after, before, n_before);
+    free(before);
+    free(after);
+    assert_int_equal(access(rig_path_beside("-wal"), F_OK), -1);
+    assert_int_equal(access(rig_path_beside("-shm"), F_OK), -1);
+}
+
 static void what_is_no_store_is_left_alone(void **state)
 {
     (void)state;
@@ -79,7 +105,20 @@ static void what_is_no_store_is_left_alone(void **state)
     assert_refused(rig_path(), AGENT_STORE_E_DAMAGED, "it is not a database; move it aside");
     assert_int_equal(unlink(rig_path()), 0);
     sql_exec(rig_path(), "CREATE TABLE mine(x)");
-    assert_refused(rig_path(), AGENT_STORE_E_DAMAGED, "it is another program's database");
+    assert_left_alone("it is another program's database");
+}
+
+static void an_empty_file_is_no_new_store(void **state)
+{
+    (void)state;
+    scratch_write(rig_path(), "", 0600);
+    assert_left_alone("is empty");
+    assert_int_equal(unlink(rig_path()), 0);
+    scratch_write(rig_path_beside("-wal"), "a log", 0600);
+    assert_refused(rig_path(), AGENT_STORE_E_DAMAGED, "but their log is");
+    assert_int_equal(unlink(rig_path_beside("-wal")), 0);
+    rig_open();
+    rig_close();
 }
 
 static void a_damaged_file_is_told_apart(void **state)
@@ -313,6 +352,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_file_of_a_newer_version_is_left_alone, rig_setup,
                                         rig_teardown),
         cmocka_unit_test_setup_teardown(what_is_no_store_is_left_alone, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(an_empty_file_is_no_new_store, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(a_damaged_file_is_told_apart, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(one_message_that_cannot_be_read_is_left_out, rig_setup,
                                         rig_teardown),

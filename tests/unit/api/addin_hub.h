@@ -25,7 +25,7 @@
 #define DONE(id, data) "{\"call_id\":\"" id "\",\"success\":true,\"data\":" data ",\"error\":null"
 #define SAID(id, text) DONE(id, "{\"content\":[{\"type\":\"text\",\"text\":\"" text "\"}]}")
 #define FAILED(id, code, message)                                                                  \
-    "{\"call_id\":\"" id "\",\"success\":false,\"data\":null,\"error\":{\"code\":\"" code          \
+    "{\"call_id\":\"" id "\",\"success\":false,\"data\":{},\"error\":{\"code\":\"" code            \
     "\",\"message\":\"" message "\"}"
 #define IN_LIST(name)                                                                              \
     "{\"name\":\"" name "\",\"description\":\"\",\"input_schema\":{\"type\":\"object\"}}"

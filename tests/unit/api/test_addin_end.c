@@ -130,6 +130,68 @@ static void what_another_thread_adds_is_offered_on_a_new_connection(void **state
     fixture_end(&f);
 }
 
+/* ---- a hub that understands more than the document ---- */
+
+#define KNOWING_LIST(id)                                                                           \
+    CALL(id, "toolwire.list_tools", "{\"understands\":[\"tool_progress\",\"tools_changed\"]}")
+
+static void a_kept_call_reports_progress_and_is_cancelled(void **state)
+{
+    TwCall *call;
+    char *report;
+    Fixture f;
+    int fd;
+
+    (void)state;
+    fixture_prepare(&f, NULL);
+    add_waiting_tool(&f);
+    assert_int_equal(fixture_open(&f), 0);
+    fd = fixture_connect(&f);
+    hub_send(fd, KNOWING_LIST("1"));
+    /* Handlers may block its thread, so it does not say that pings are answered inside calls. */
+    hub_expect(fd,
+               DONE("1", "{\"name\":\"a\",\"understands\":[\"tool_cancel\"],\"tools\":[" IN_LIST(
+                             "say") "," IN_LIST("wait") "]}"));
+    hub_send(fd, CALL("2", "wait", "{}"));
+    call = kept_take(&f.kept);
+    assert_int_equal(tw_call_progress(call, 1, 4, "walls"), 0);
+    report = hub_receive_type(fd, "tool_progress");
+    assert_non_null(strstr(report, "{\"call_id\":\"2\",\"progress\":1,\"total\":4,\"message\":"
+                                   "\"walls\"}"));
+    free(report);
+    hub_send(fd, MESSAGE("c", "tool_cancel", "{\"call_id\":\"2\"}"));
+    hub_expect(fd, FAILED("2", "CANCELLED", "cancelled"));
+    kept_await_cancel(&f.kept);
+    assert_true(tw_call_is_cancelled(call));
+    tw_call_text(call, "too late");
+    tw_call_done(call);
+    assert_served(fd);
+    assert_int_equal(close(fd), 0);
+    fixture_end(&f);
+}
+
+static void what_another_thread_adds_is_announced(void **state)
+{
+    Fixture f;
+    int fd;
+
+    (void)state;
+    fixture_init(&f);
+    fd = fixture_connect(&f);
+    hub_send(fd, KNOWING_LIST("1"));
+    hub_expect_type(fd, "tool_result");
+    assert_int_equal(tw_server_add_tool(f.server, &(TwTool){.name = "more", .handler = on_say}), 0);
+    hub_expect_type(fd, "tools_changed");
+    hub_send(fd, KNOWING_LIST("2"));
+    hub_expect(fd,
+               DONE("2", "{\"name\":\"a\",\"understands\":[\"tool_cancel\"],\"tools\":[" IN_LIST(
+                             "say") "," IN_LIST("more") "]}"));
+    assert_served(fd);
+    assert_nobody_came(&f);
+    assert_int_equal(close(fd), 0);
+    fixture_end(&f);
+}
+
 /* ---- the end ---- */
 
 static void an_addin_that_was_stopped_before_runs_no_more(void **state)
@@ -440,6 +502,8 @@ static void two_addins_serve_side_by_side_while_tools_come_and_go(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_kept_call_reports_progress_and_is_cancelled),
+        cmocka_unit_test(what_another_thread_adds_is_announced),
         cmocka_unit_test(what_another_thread_adds_is_offered_on_a_new_connection),
         cmocka_unit_test(a_hub_that_goes_cancels_its_calls_and_is_awaited),
         cmocka_unit_test(a_silent_hub_is_found_dead),

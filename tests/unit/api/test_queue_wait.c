@@ -7,6 +7,7 @@
 
 #include "api/tw_queue.h"
 #include "queue/queue_impl.h"
+#include "support/queue_op.h"
 
 #define N_PRODUCERS 64
 #define N_WORKERS   8
@@ -132,9 +133,10 @@ static void what_one_leaves_another_is_told_of(void **state)
     for (size_t i = 0; i < 2; i++) {
         queue_op_init(&ops[i]);
         ops[i].verb = QUEUE_ENQUEUE;
-        ops[i].spec = (QueueSpec){.method = i == 0 ? SPAN("plain") : SPAN("urgent"),
-                                  .priority = i == 0 ? 100 : 1,
-                                  .pool = SPAN(API_QUEUE_POOL)};
+        OP_SET(&ops[i], spec,
+               (QueueSpec){.method = i == 0 ? SPAN("plain") : SPAN("urgent"),
+                           .priority = i == 0 ? 100 : 1,
+                           .pool = SPAN(API_QUEUE_POOL)});
         ops[i].done = on_put;
         ops[i].context = &done;
     }

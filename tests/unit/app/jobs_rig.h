@@ -27,6 +27,7 @@
 
 #include "app/hub.h"
 #include "base/bytes.h"
+#include "support/queue_op.h"
 #include "json/json.h"
 
 #define RIG_MAX_HELD 16
@@ -443,7 +444,7 @@ static inline void rig_enqueue(Rig *rig, const QueueSpec *spec, char *ret_id)
 
     queue_op_init(&own.ask.op);
     own.ask.op.verb = QUEUE_ENQUEUE;
-    own.ask.op.spec = *spec;
+    OP_SET(&own.ask.op, spec, *spec);
     rig_queue(rig, &own);
     assert_int_equal(own.ask.op.r, 0);
     (void)snprintf(ret_id, QUEUE_ID_BYTES, "%s", own.ask.op.jobs[0].id);
@@ -468,7 +469,7 @@ static inline RigJob rig_job(Rig *rig, const char *id)
 
     queue_op_init(&own.ask.op);
     own.ask.op.verb = QUEUE_GET;
-    own.ask.op.id = span_from_str(id);
+    OP_SET(&own.ask.op, id, span_from_str(id));
     rig_queue(rig, &own);
     assert_int_equal(own.ask.op.r, 0);
     ret.state = own.ask.op.jobs[0].state;

@@ -4,6 +4,7 @@
 #include "support/cmocka.h"
 
 #include "base/limits.h"
+#include "support/turns.h"
 #include "unit/app/addin_door_hub.h"
 
 /* A call of echo that is n bytes long; free() it. */
@@ -177,6 +178,47 @@ static void answers_of_all_that_runs_find_room(void **state)
     fixture_deinit(&f);
 }
 
+static void slow_began(void *context, Call *call)
+{
+    size_t *n = context;
+
+    (void)call;
+    (*n)++;
+    turns_burn();
+}
+
+static void slow_ended(void *context, const Call *call, const CallResult *result)
+{
+    (void)context;
+    (void)call;
+    (void)result;
+}
+
+/* Each of its calls takes a while, and hundreds have come at once: the others wait. */
+static void a_hub_whose_turn_takes_too_long_is_left(void **state)
+{
+    static Turns turns;
+    size_t n = 0;
+    const RouterWatch slow = {.began = slow_began, .ended = slow_ended, .context = &n};
+    Fixture f;
+    Peer p;
+
+    (void)state;
+    fixture_connect(&f, &p, DEFAULTS);
+    turns_watch(&turns, hub_loop(f.hub));
+    router_set_watch(hub_router(f.hub), &slow);
+    for (int i = 0; i < TURNS_MESSAGES; i++) {
+        peer_sends(&p, SPAN(CALL("1", "echo", "{\"message\":\"m\"}")));
+    }
+    assert_string_equal(expect_state(&f, ADDIN_DISCONNECTED)->why,
+                        "what it sent kept everybody waiting for too long");
+    assert_true(n < TURNS_MESSAGES);
+    turns_assert_blamed(&turns, "the hub");
+    router_set_watch(hub_router(f.hub), NULL);
+    peer_close(&p);
+    fixture_deinit(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +227,7 @@ int main(void)
         cmocka_unit_test(calls_that_wait_are_not_run_for_a_hub_that_does_not_read),
         cmocka_unit_test(a_hub_that_never_reads_is_left),
         cmocka_unit_test(answers_of_all_that_runs_find_room),
+        cmocka_unit_test(a_hub_whose_turn_takes_too_long_is_left),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -222,6 +222,43 @@ static void what_changes_meanwhile_is_told_by_another_one(void **state)
     fixture_deinit(&f);
 }
 
+/* A hub that understands tools_changed asks the same connection again: there is no other. */
+static void a_hub_that_understands_it_is_told_of_changes(void **state)
+{
+    Span ask =
+        SPAN(CALL("list", PIPE_LIST_TOOLS, "{\"understands\":[\"tools_changed\",\"unheard_of\"]}"));
+    Fixture f;
+    Peer peer;
+    Got got;
+
+    (void)state;
+    fixture_connect(&f, &peer, DEFAULTS);
+    peer_sends(&peer, ask);
+    peer_expects_list(&peer, "hold", -1);
+    for (int i = 0; i < 3; i++) {
+        door_changes(&f);
+        peer_takes(&peer, &got, PIPE_TOOLS_CHANGED);
+        got_deinit(&got);
+        /* Told once for all that changes until it asks. */
+        door_changes_back(&f);
+        door_changes(&f);
+        peer_is_served(&peer);
+        peer_sends(&peer, ask);
+        peer_expects_list(&peer, "new", -1);
+        door_changes_back(&f);
+        peer_takes(&peer, &got, PIPE_TOOLS_CHANGED);
+        got_deinit(&got);
+        peer_sends(&peer, ask);
+        peer_expects_list(&peer, "hold", -1);
+        peer_is_served(&peer);
+    }
+    turn(&f);
+    assert_int_equal(f.accepted, -1);
+    assert_stands(&f);
+    peer_close(&peer);
+    fixture_deinit(&f);
+}
+
 /* The new connection's list has it already. */
 static void what_changes_before_the_hub_asks_needs_no_other_one(void **state)
 {
@@ -496,6 +533,7 @@ int main(void)
         cmocka_unit_test(calls_still_run_one_after_the_other),
         cmocka_unit_test(both_connections_share_the_limits),
         cmocka_unit_test(what_changes_meanwhile_is_told_by_another_one),
+        cmocka_unit_test(a_hub_that_understands_it_is_told_of_changes),
         cmocka_unit_test(what_changes_before_the_hub_asks_needs_no_other_one),
         cmocka_unit_test(if_the_new_one_is_lost_the_old_one_stays_and_it_is_tried_again),
         cmocka_unit_test(if_no_new_one_can_be_had_the_old_one_stays_and_it_is_tried_again),

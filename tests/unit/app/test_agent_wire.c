@@ -1,9 +1,14 @@
-/* The trace of the agent's wire; the rest of it is tested by the program (tests/e2e/agent.mjs). */
+/* The trace of the agent's wire, and a shell that keeps it busy; the rest of it is tested by the
+ * program (tests/e2e/agent.mjs). */
 #include "app/agent_wire.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "support/cmocka.h"
+#include "support/turns.h"
 
 static const char *const environment[] = {"OTHER_API_KEY=",
                                           "API_NAMES=not-a-secret",
@@ -83,6 +88,62 @@ static void long_messages_are_cut(void **state)
     bytes_deinit(&out);
 }
 
+typedef struct Shell {
+    IoLoop *loop;
+    size_t n_lines;
+    int failure;
+} Shell;
+
+static void shell_on_line(void *context, Span line)
+{
+    Shell *shell = context;
+
+    (void)line;
+    shell->n_lines++;
+    turns_burn();
+}
+
+static void shell_on_failed(void *context, int r)
+{
+    Shell *shell = context;
+
+    shell->failure = r;
+    io_loop_stop(shell->loop);
+}
+
+/* Each of its lines takes a while, and hundreds have come at once: the model's answers wait. */
+static void a_shell_whose_turn_takes_too_long_fails(void **state)
+{
+    static char lines[TURNS_MESSAGES * 3];
+    static Turns turns;
+    AgentWire *wire = NULL;
+    Shell shell = {.failure = 0};
+    int fds[2];
+
+    (void)state;
+    assert_int_equal(io_loop_new(&shell.loop), 0);
+    turns_watch(&turns, shell.loop);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+    assert_int_equal(agent_wire_new(&wire, &(AgentWireConfig){.loop = shell.loop,
+                                                              .in_fd = fds[0],
+                                                              .out_fd = fds[0],
+                                                              .line = shell_on_line,
+                                                              .failed = shell_on_failed,
+                                                              .context = &shell}),
+                     0);
+    for (int i = 0; i < TURNS_MESSAGES; i++) {
+        memcpy(lines + (size_t)i * 3, "{}\n", 3);
+    }
+    assert_int_equal(write(fds[1], lines, sizeof(lines)), sizeof(lines));
+    assert_int_equal(io_loop_run(shell.loop), 0);
+    assert_int_equal(shell.failure, -ETIMEDOUT);
+    assert_true(shell.n_lines < TURNS_MESSAGES);
+    turns_assert_blamed(&turns, "the shell that the agent serves");
+    wire = agent_wire_free(wire);
+    assert_int_equal(close(fds[1]), 0);
+    shell.loop = io_loop_free(shell.loop);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -91,6 +152,7 @@ int main(void)
         cmocka_unit_test(tokens_of_variables_and_settings_are_masked_in_texts),
         cmocka_unit_test(what_is_no_message_is_not_shown),
         cmocka_unit_test(long_messages_are_cut),
+        cmocka_unit_test(a_shell_whose_turn_takes_too_long_fails),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,6 +55,10 @@ static void a_line_says_who_what_and_how_it_ended(void **state)
     expect_line(&call, NULL, false, 0, HEAD TAIL "}\n");
     expect_line(&call, &late, false, 0, HEAD ",\"error\":\"timeout\"" TAIL "}\n");
     expect_line(&call, &own, false, 0, HEAD ",\"error\":\"own\",\"code\":-32042" TAIL "}\n");
+    own.wire_code = 0;
+    expect_line(&call, &own, false, 0, HEAD ",\"error\":\"own\"" TAIL "}\n");
+    own.is_relayed = true;
+    expect_line(&call, &own, false, 0, HEAD ",\"error\":\"own\",\"code\":0" TAIL "}\n");
     expect_line(&call, &fine, false, 3, HEAD TAIL ",\"dropped\":3}\n");
     expect_line(&call, &fine, true, 0, HEAD TAIL ",\"arguments\":{\"a\":1}}\n");
     call.asked_text = SPAN_NULL;

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 
+#include "support/turns.h"
 #include "unit/app/callsock_door_rig.h"
 
 /* ---- bridges that go ---- */
@@ -188,6 +189,90 @@ static void a_door_is_freed_while_calls_run(void **state)
     fixture_deinit(&f);
 }
 
+/* ---- turns that take too long ---- */
+
+static void slow_began(void *context, Call *call)
+{
+    size_t *n = context;
+
+    (void)call;
+    (*n)++;
+    turns_burn();
+}
+
+static void slow_ended(void *context, const Call *call, const CallResult *result)
+{
+    (void)context;
+    (void)call;
+    (void)result;
+}
+
+static void assert_closed_for_its_turn(Fixture *f, Client *c, Turns *turns)
+{
+    Client other;
+
+    while (!c->has_ended) {
+        run(f);
+    }
+    turns_assert_blamed(turns, "a bridge on the call socket");
+    router_set_watch(hub_router(f->hub), NULL);
+    client_open(&other, f);
+    client_is_served(&other);
+    assert_int_equal(callsock_door_connections(f->door), 1);
+    client_close(&other);
+    client_close(c);
+}
+
+/* Each of its calls takes a while, and hundreds have come at once: the others wait. */
+static void a_bridge_whose_turn_takes_too_long_is_closed(void **state)
+{
+    const RouterLimits limits = {.rate_off = true};
+    static Turns turns;
+    size_t n = 0;
+    const RouterWatch slow = {.began = slow_began, .ended = slow_ended, .context = &n};
+    Fixture f;
+    Client c;
+
+    (void)state;
+    assert_int_equal(fixture_open(&f, &limits, 0, 0), 0);
+    turns_watch(&turns, hub_loop(f.hub));
+    router_set_watch(hub_router(f.hub), &slow);
+    client_open(&c, &f);
+    for (int i = 0; i < TURNS_MESSAGES; i++) {
+        client_sends(&c, SPAN(REQUEST("echo", "{\"message\":\"m\"}")));
+    }
+    assert_closed_for_its_turn(&f, &c, &turns);
+    assert_true(n < TURNS_MESSAGES);
+    fixture_deinit(&f);
+}
+
+/* The requests have waited behind a call. */
+static void a_bridge_is_closed_for_what_waited_too(void **state)
+{
+    const RouterLimits limits = {.rate_off = true};
+    static Turns turns;
+    size_t n = 0;
+    const RouterWatch slow = {.began = slow_began, .ended = slow_ended, .context = &n};
+    Fixture f;
+    Client c;
+
+    (void)state;
+    assert_int_equal(fixture_open(&f, &limits, 0, 0), 0);
+    turns_watch(&turns, hub_loop(f.hub));
+    router_set_watch(hub_router(f.hub), &slow);
+    client_open(&c, &f);
+    client_sends(&c, SPAN(REQUEST("hold", "{}")));
+    for (int i = 0; i < TURNS_MESSAGES; i++) {
+        client_sends(&c, SPAN(REQUEST("echo", "{\"message\":\"m\"}")));
+    }
+    run(&f);
+    assert_int_equal(f.n_held, 1);
+    hold_let_go(&f);
+    assert_closed_for_its_turn(&f, &c, &turns);
+    assert_true(n < TURNS_MESSAGES);
+    fixture_deinit(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +284,8 @@ int main(void)
         cmocka_unit_test(the_drain_is_bounded),
         cmocka_unit_test(a_shutdown_without_connections_is_told_too),
         cmocka_unit_test(a_door_is_freed_while_calls_run),
+        cmocka_unit_test(a_bridge_whose_turn_takes_too_long_is_closed),
+        cmocka_unit_test(a_bridge_is_closed_for_what_waited_too),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

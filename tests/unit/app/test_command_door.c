@@ -7,6 +7,7 @@
 
 #include "io/http_server.h"
 #include "jobs_rig.h"
+#include "support/queue_op.h"
 
 static const McpIdentity identity = {.name = SPAN_INIT("t"), .version = SPAN_INIT("1")};
 
@@ -42,7 +43,7 @@ static void visit_look(Visit *visit)
 {
     arena_reset(&visit->ask.op.arena, 0);
     visit->ask.op.verb = QUEUE_GET;
-    visit->ask.op.id = span_from_str(visit->id);
+    OP_SET(&visit->ask.op, id, span_from_str(visit->id));
     visit->ask.told = visit_told;
     jobs_ask(visit->rig->jobs, &visit->ask);
 }
@@ -112,7 +113,8 @@ static void a_job_is_given_back(void **state)
                                         &diag),
                      0);
     visit.ask.op.verb = QUEUE_ENQUEUE;
-    visit.ask.op.spec = (QueueSpec){.method = SPAN("app.do"), .pool = SPAN(JOBS_POOL_PULL)};
+    OP_SET(&visit.ask.op, spec,
+           (QueueSpec){.method = SPAN("app.do"), .pool = SPAN(JOBS_POOL_PULL)});
     visit.ask.told = visit_enqueued;
     jobs_ask(rig->jobs, &visit.ask);
     rig_run(rig);

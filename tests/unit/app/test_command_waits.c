@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "app/http_door.h"
+#include "support/queue_op.h"
 #include "unit/app/jobs_rig.h"
 
 static const McpIdentity identity = {.name = SPAN_INIT("t"), .version = SPAN_INIT("1")};
@@ -294,7 +295,7 @@ static void a_job_that_was_passed_over_is_not_lost(void **state)
     queue_op_init(&first.ask.op);
     first = (RigAsk){.ask.op = first.ask.op, .rig = place->rig, .ask.told = rig_on_told};
     first.ask.op.verb = QUEUE_ENQUEUE;
-    first.ask.op.spec = (QueueSpec){.method = SPAN("m.b"), .pool = SPAN(JOBS_POOL_PULL)};
+    OP_SET(&first.ask.op, spec, (QueueSpec){.method = SPAN("m.b"), .pool = SPAN(JOBS_POOL_PULL)});
     jobs_ask(place->rig->jobs, &first.ask);
     rig_enqueue(place->rig,
                 &(QueueSpec){.method = SPAN("m.a"), .pool = SPAN(JOBS_POOL_PULL), .priority = 1},
@@ -428,7 +429,7 @@ static bool is_idempotent(Place *place, const char *method)
     id += strlen("\"jobId\":\"");
     queue_op_init(&own.ask.op);
     own.ask.op.verb = QUEUE_GET;
-    own.ask.op.id = span_make(id, strcspn(id, "\""));
+    OP_SET(&own.ask.op, id, span_make(id, strcspn(id, "\"")));
     rig_queue(place->rig, &own);
     assert_int_equal(own.ask.op.r, 0);
     is = own.ask.op.jobs[0].is_idempotent;

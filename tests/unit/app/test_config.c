@@ -60,6 +60,43 @@ static void every_limit_is_read_as_number_or_text(void **state)
     config_deinit(&config);
 }
 
+static void comments_and_a_schema_for_editors_are_accepted(void **state)
+{
+    static const struct {
+        const char *text;
+        int r;
+        const char *message; /* NULL: page_size is 3 */
+    } cases[] = {
+        {"// a\n{\"$schema\": \"x\", /* \"page_size\": 9 */ \"limits\": {\"page_size\": 3,},}\n// "
+         "b",
+         0, NULL},
+        {"{\"limits\": {\"page_size\": 3}} // no line end", 0, NULL},
+        {"/* a\n b */ {\"limits\": /* c */ {\"pagesize\": 3}}", CONFIG_E_INVALID,
+         "/etc/tw/c.json:2: limits.pagesize: unknown key; did you mean 'page_size'?"},
+        {"{ /* a */ 5}", CONFIG_E_SYNTAX,
+         "/etc/tw/c.json:1:11: expected a key in double quotes, found '5'"},
+        {"{}\n /* a", CONFIG_E_SYNTAX, "/etc/tw/c.json:2:2: a comment that does not end"},
+        {"{\"$schema\": {}}", CONFIG_E_INVALID, "/etc/tw/c.json:1: $schema: expected a string"},
+        {"{\"limits\": {\"$schema\": \"x\"}}", CONFIG_E_INVALID,
+         "/etc/tw/c.json:1: limits.$schema: unknown key"},
+        {"", CONFIG_E_SYNTAX, "/etc/tw/c.json:1:1: expected a value, found the end of the text"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(cases); i++) {
+        Config config;
+        Diag diag;
+
+        assert_int_equal(parse(&config, cases[i].text, &diag), cases[i].r);
+        if (cases[i].message != NULL) {
+            assert_string_equal(diag.message, cases[i].message);
+        } else {
+            assert_int_equal(config.page_size, 3);
+        }
+        config_deinit(&config);
+    }
+}
+
 static void paths_are_taken_from_the_folder_of_the_file(void **state)
 {
     Config config;
@@ -140,6 +177,39 @@ static void a_pipe_may_be_a_name_or_go_without_one(void **state)
         parse(&config, "{\"pipe\":\"A\",\"pipe\":{\"name\":\"B\",\"name\":\"C\"}}", &diag), 0);
     assert_string_equal(config.pipe.name, "C");
     config_deinit(&config);
+}
+
+/* Where nothing else is to be offered, or it is asked for. */
+static void the_toolkit_is_offered_where_nothing_else_is(void **state)
+{
+    static const struct {
+        const char *text;
+        bool is_offered;
+    } cases[] = {
+        {"{}", true},
+        {"{\"limits\":{},\"state\":\"s\",\"http\":\"off\",\"queue\":\"off\",\"audit\":\"a\"}",
+         true},
+        {"{\"mcpServers\":{}}", true},
+        {"{\"toolkit\":false}", false},
+        {"{\"tools\":\"t\"}", false},
+        {"{\"call_socket\":{\"connect\":\"s\",\"schema\":\"j\"}}", false},
+        {"{\"pipe\":{}}", false},
+        {"{\"mcpServers\":{\"a\":{\"command\":\"x\"}}}", false},
+        {"{\"mcpServers\":{\"a\":{\"comand\":\"x\"}}}", false},
+        {"{\"tools\":\"t\",\"toolkit\":true}", true},
+        {"{\"tools\":\"t\",\"templates\":\"d\"}", true},
+        {"{\"tools\":\"t\",\"write_root\":\"d\"}", true},
+        {"{\"tools\":\"t\",\"write_root\":\"d\",\"toolkit\":false}", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(cases); i++) {
+        Config config;
+
+        assert_int_equal(config_parse(&config, span_from_str(cases[i].text), "x.json", NULL), 0);
+        assert_int_equal(config_offers_toolkit(&config), cases[i].is_offered);
+        config_deinit(&config);
+    }
 }
 
 static void settings_of_numbers_are_known_by_name(void **state)
@@ -430,11 +500,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_limit_is_read_as_number_or_text),
+        cmocka_unit_test(comments_and_a_schema_for_editors_are_accepted),
         cmocka_unit_test(paths_are_taken_from_the_folder_of_the_file),
         cmocka_unit_test(a_call_socket_has_a_socket_and_a_schema),
         cmocka_unit_test(a_pipe_has_a_name_tools_and_intervals),
         cmocka_unit_test(a_pipe_may_be_a_name_or_go_without_one),
         cmocka_unit_test(templates_are_a_folder_or_several),
+        cmocka_unit_test(the_toolkit_is_offered_where_nothing_else_is),
         cmocka_unit_test(settings_of_numbers_are_known_by_name),
         cmocka_unit_test(every_error_names_file_line_and_field),
         cmocka_unit_test(a_name_that_no_pipe_can_have_is_told_with_its_line),

@@ -270,6 +270,15 @@ static void settings_are_shown_without_secrets(void **state)
         "{\"command\":\"x\",\"args\":[\"--key\",\"***\",\"pg://***@h\"],\"env\":{\"K\":"
         "\"***\",\"R\":\"${R}\"}}, \"b\":{\"url\":\"https://***@h/?k=***\",\"headers\":"
         "{\"A\":\"***\"},\"auth\":{\"client_id\":\"i\",\"client_secret\":\"***\"}} } }\n");
+    bytes_clear(&out);
+    assert_int_equal(import_mask_settings(SPAN("{/*SECRET*/\"a\":1}// SECRET"), &out), 0);
+    assert_true(span_equals(bytes_span(&out), SPAN("{          \"a\":1}         ")));
+    bytes_clear(&out);
+    /* What is no JSON is shown as nothing, and is no lack of memory. */
+    assert_int_equal(import_mask_settings(SPAN(""), &out), 0);
+    assert_int_equal(import_mask_settings(SPAN("\n"), &out), 0);
+    assert_int_equal(import_mask_settings(SPAN("{\"a\":SECRET}"), &out), 0);
+    assert_int_equal(out.n, 0);
     bytes_deinit(&out);
 }
 
@@ -377,6 +386,20 @@ static void what_was_there_is_kept_byte_for_byte(void **state)
     assert_int_equal(changes[1], IMPORT_SAME);
     merged("{\"mcpServers\":{ \"a\":{\"command\":\"x\"},\"b\":{\"url\":\"u\"}} }", false, 0,
            "{\"mcpServers\":{ \"a\":{\"command\":\"x\"},\"b\":{\"url\":\"u\"}} }");
+}
+
+static void comments_stay_where_they_are(void **state)
+{
+    (void)state;
+    merged("// c", false, 0, "// c\n{\n  \"mcpServers\": {\n    " A ",\n    " B "\n  }\n}\n");
+    merged("{ // c\n}", false, 0, "{ // c\n  \"mcpServers\": {\n    " A ",\n    " B "\n  }\n}");
+    merged("{\"mcpServers\":{/*,}*/ }}", false, 0,
+           "{\"mcpServers\":{/*,}*/\n    " A ",\n    " B "\n  }}");
+    merged("/*{*/{\"z\":1, // c\n}", false, 0,
+           "/*{*/{\"z\":1,\n  \"mcpServers\": {\n    " A ",\n    " B "\n  }, // c\n}");
+    merged("{\"mcpServers\":{\"a\": 7 /*c*/, /*d*/}}", true, 0,
+           "{\"mcpServers\":{\"a\": {\"command\":\"x\"},\n    " B " /*c*/, /*d*/}}");
+    merged("{/* on and on", false, IMPORT_E_SYNTAX, "");
 }
 
 static void another_server_of_the_name_is_only_replaced_on_request(void **state)
@@ -488,6 +511,7 @@ int main(void)
         cmocka_unit_test(the_first_of_a_name_counts),
         cmocka_unit_test(files_that_are_not_json_are_named),
         cmocka_unit_test(what_was_there_is_kept_byte_for_byte),
+        cmocka_unit_test(comments_stay_where_they_are),
         cmocka_unit_test(another_server_of_the_name_is_only_replaced_on_request),
         cmocka_unit_test(no_more_servers_are_written_than_may_be),
         cmocka_unit_test(places_are_looked_up_by_kind),

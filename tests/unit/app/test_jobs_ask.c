@@ -2,6 +2,7 @@
 #include "unit/app/jobs_rig.h"
 
 #include "io/loop.h"
+#include "support/queue_op.h"
 
 enum {
     N_ASKS = 5
@@ -52,8 +53,9 @@ static void askers_init(Rig *rig)
         queue_op_init(&askers.asks[i].op);
         askers.asks[i].told = on_told;
         askers.asks[i].op.verb = QUEUE_ENQUEUE;
-        askers.asks[i].op.spec = (QueueSpec){
-            .method = SPAN("theirs"), .pool = SPAN(JOBS_POOL_PULL), .source = SPAN("http")};
+        OP_SET(&askers.asks[i].op, spec,
+               (QueueSpec){
+                   .method = SPAN("theirs"), .pool = SPAN(JOBS_POOL_PULL), .source = SPAN("http")});
     }
 }
 

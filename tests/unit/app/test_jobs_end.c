@@ -294,7 +294,7 @@ static void note_claim(void *context, const char *line, size_t n)
 static void a_claim_waits_for_room_on_the_disk(void **state)
 {
     Rig *rig = *state;
-    LogSink log = {.write_fn = note_claim, .context = rig};
+    LogSink log = {.level = LOGSINK_LEVEL_DEBUG, .write_fn = note_claim, .context = rig};
     char id[QUEUE_ID_BYTES];
 
     jobs_shutdown(rig->jobs, 0, NULL, NULL);

@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "app/hub.h"
+#include "io/watchdog.h"
 #include "providers/diagnostics.h"
 #include "support/alloc_testing.h"
 #include "support/mcp_watch.h"
@@ -303,6 +305,52 @@ static void input_that_is_closed_says_nothing_about_another_output(void **state)
     assert_int_equal(taken.n_taken, 0);
     assert_non_null(strstr(client_reads(&f), "slept 20 ms"));
     fixture_deinit(&f);
+}
+
+static void slow_began(void *context, Call *call)
+{
+    struct timespec from;
+    struct timespec now;
+
+    (void)context;
+    (void)call;
+    assert_int_equal(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from), 0);
+    do {
+        assert_int_equal(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now), 0);
+    } while ((now.tv_sec - from.tv_sec) * 1000000000LL + now.tv_nsec - from.tv_nsec < 10000000);
+}
+
+static void slow_ended(void *context, const Call *call, const CallResult *result)
+{
+    (void)context;
+    (void)call;
+    (void)result;
+}
+
+/* Each of its calls takes a while, and hundreds have come at once: the others wait. */
+static void a_client_whose_turn_takes_too_long_is_closed(void **state)
+{
+    const RouterWatch slow = {.began = slow_began, .ended = slow_ended};
+    const RouterLimits limits = {.rate_off = true};
+    static char text[200 * 512];
+    size_t n = 0;
+    Fixture f;
+
+    (void)state;
+    (void)alarm(WATCHDOG_S);
+    assert_int_equal(fixture_init(&f, &limits, 0), 0);
+    router_set_watch(hub_router(f.hub), &slow);
+    assert_int_equal(io_watchdog_start(hub_loop(f.hub), &(IoWatchdogConfig){.turn_ms = 40}), 0);
+    for (int i = 0; i < 200; i++) {
+        n += (size_t)snprintf(text + n, sizeof(text) - n, CALL("%d", "echo", "{\"message\":\"m\"}"),
+                              i + 1);
+    }
+    client_sends(&f, text);
+    assert_int_equal(io_loop_run(hub_loop(f.hub)), 0);
+    assert_int_equal(f.n_closed, 1);
+    assert_int_equal(f.closed_r, -ETIMEDOUT);
+    fixture_deinit(&f);
+    (void)alarm(0);
 }
 
 static void a_shutdown_refuses_new_requests_and_lets_the_old_end(void **state)
@@ -707,6 +755,7 @@ int main(void)
         cmocka_unit_test(a_client_that_closes_its_socket_takes_its_calls_back),
         cmocka_unit_test(a_client_that_goes_after_its_input_ended_takes_its_calls_back),
         cmocka_unit_test(input_that_is_closed_says_nothing_about_another_output),
+        cmocka_unit_test(a_client_whose_turn_takes_too_long_is_closed),
         cmocka_unit_test(a_shutdown_refuses_new_requests_and_lets_the_old_end),
         cmocka_unit_test(a_door_is_freed_while_calls_run),
         cmocka_unit_test(a_door_knows_when_it_is_ending),

@@ -122,6 +122,25 @@ static void all_pages_are_listed(void **state)
     router = router_free(router);
 }
 
+/* The time that a tool may take goes with it. */
+static void a_tools_own_time_is_listed(void **state)
+{
+    Router *router = NULL;
+
+    (void)state;
+    assert_int_equal(router_new(&router, NULL, (HashSeed){.k0 = 1}), 0);
+    assert_int_equal(router_add(router,
+                                &(RouterSpec){.kind = ROUTER_TOOL,
+                                              .json = SPAN(PLAIN),
+                                              .provider = &provider,
+                                              .timeout_ms = 60000},
+                                NULL),
+                     0);
+    expect_both(router, "[[{\"name\":\"plain\",\"description\":\"\",\"input_schema\":{\"type\":"
+                        "\"object\"},\"timeout_ms\":60000}],[]]");
+    router = router_free(router);
+}
+
 /* Whoever lists it may pass it on. */
 static void commands_say_that_they_are(void **state)
 {
@@ -217,6 +236,7 @@ int main(void)
         cmocka_unit_test(tools_have_the_form_of_a_tools_file_and_resources_their_own),
         cmocka_unit_test(lists_for_ourselves_are_known_as_such),
         cmocka_unit_test(all_pages_are_listed),
+        cmocka_unit_test(a_tools_own_time_is_listed),
         cmocka_unit_test(commands_say_that_they_are),
         cmocka_unit_test(nothing_is_listed_as_nothing),
         cmocka_unit_test(a_full_buffer_is_told_by_the_writer),

@@ -1,6 +1,7 @@
 #include "support/cmocka.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -392,6 +393,29 @@ static void count_is_the_number_of_code_points(void **state)
     }
 }
 
+static void mended_text_is_utf8_and_has_the_pairs_that_belong_together(void **state)
+{
+    static const char *const cases[][2] = {
+        {"", ""},
+        {"caf\xC3\xA9", "caf\xC3\xA9"},
+        {"a\xED\xA0\xBD", "a\xEF\xBF\xBD"},
+        {"\xED\xB8\x80z", "\xEF\xBF\xBDz"},
+        {"\xED\xA0\xBD\xED\xB8\x80!", "\xF0\x9F\x98\x80!"},
+        {"\xED\xB8\x80\xED\xA0\xBD", "\xEF\xBF\xBD\xEF\xBF\xBD"},
+        {"\xED\xA0\xBD\xED\xA0\xBD\xED\xB8\x80", "\xEF\xBF\xBD\xF0\x9F\x98\x80"},
+        {"\xED\x9F\xBF", "\xED\x9F\xBF"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(cases); i++) {
+        char text[32];
+
+        (void)snprintf(text, sizeof(text), "%s", cases[i][0]);
+        text[utf8_mend(text, strlen(text))] = '\0';
+        assert_string_equal(text, cases[i][1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -410,6 +434,7 @@ int main(void)
         cmocka_unit_test(empty_text_is_valid_even_without_a_pointer),
         cmocka_unit_test(offset_of_the_error_is_optional),
         cmocka_unit_test(count_is_the_number_of_code_points),
+        cmocka_unit_test(mended_text_is_utf8_and_has_the_pairs_that_belong_together),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -208,6 +208,26 @@ static void answer_beyond_its_maximum_is_too_large(void **state)
     }
 }
 
+/* The text that is made of it is not what the provider gave. */
+static void structured_content_may_have_the_whole_maximum(void **state)
+{
+    char json[102] = "\"";
+    CallAnswer answer;
+
+    (void)state;
+    for (size_t n = 99; n <= 100; n++) {
+        for (size_t i = 1; i < n; i += 2) { /* every one is escaped once more in the text */
+            memcpy(json + i, "\\\"", 2);
+        }
+        json[n] = '"';
+        call_answer_init(&answer, 100);
+        call_answer_structured(&answer, span_make(json, n + 1));
+        assert_int_equal(call_answer_result(&answer)->error,
+                         n + 1 <= 100 ? CALL_ERROR_NONE : CALL_ERROR_TOO_LARGE);
+        call_answer_deinit(&answer);
+    }
+}
+
 static void more_than_a_hundred_values_set_has_more(void **state)
 {
     CallAnswer answer;
@@ -422,6 +442,7 @@ int main(void)
         cmocka_unit_test(structured_is_compacted_and_spoken_where_there_is_no_other_content),
         cmocka_unit_test(first_failure_sticks_until_reset),
         cmocka_unit_test(answer_beyond_its_maximum_is_too_large),
+        cmocka_unit_test(structured_content_may_have_the_whole_maximum),
         cmocka_unit_test(more_than_a_hundred_values_set_has_more),
         cmocka_unit_test(error_of_the_provider_replaces_the_result),
         cmocka_unit_test(asks_are_copied_and_gathered),

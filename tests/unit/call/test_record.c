@@ -72,6 +72,25 @@ static void what_is_empty_is_left_out(void **state)
     assert_int_equal(back.n_pieces, 0);
     assert_int_equal(back.structured.n, 0);
     assert_false(back.is_error);
+    assert_false(back.says_no_error);
+    rig_deinit(&rig);
+}
+
+static void what_is_false_or_zero_is_kept_where_it_was_said(void **state)
+{
+    EnvelopeRig rig;
+
+    (void)state;
+    rig_init(&rig);
+    assert_string_equal(
+        written(&rig, (CallResult){.kind = CALL_RESULT_TOOL, .says_no_error = true}),
+        "{\"kind\":\"tool\",\"content\":[],\"isError\":false}");
+    assert_true(round_trip(&rig, (CallResult){.kind = CALL_RESULT_TOOL, .says_no_error = true})
+                    .says_no_error);
+    assert_string_equal(written(&rig, (CallResult){.kind = CALL_RESULT_ERROR,
+                                                   .error = CALL_ERROR_OWN,
+                                                   .is_relayed = true}),
+                        "{\"kind\":\"error\",\"error\":\"own\",\"code\":0}");
     rig_deinit(&rig);
 }
 
@@ -266,6 +285,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_tools_result_comes_back_byte_for_byte),
         cmocka_unit_test(what_is_empty_is_left_out),
+        cmocka_unit_test(what_is_false_or_zero_is_kept_where_it_was_said),
         cmocka_unit_test(structured_content_may_be_any_value),
         cmocka_unit_test(every_error_comes_back_with_all_that_it_says),
         cmocka_unit_test(questions_come_back),

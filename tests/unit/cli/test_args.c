@@ -10,7 +10,9 @@ enum {
     OPTION_LOUD,
     OPTION_LETTER,
     OPTION_MANY,
-    OPTION_FLAG_LETTER
+    OPTION_FLAG_LETTER,
+    OPTION_WAIT,
+    OPTION_WAIT_MS,
 };
 
 static const CliOption options[] = {
@@ -19,6 +21,8 @@ static const CliOption options[] = {
     [OPTION_LETTER] = {"l", "LETTER...", "a letter, several times"},
     [OPTION_MANY] = {"many", "WORD...", "a word, several times"},
     [OPTION_FLAG_LETTER] = {"q", NULL, "a flag of one letter"},
+    [OPTION_WAIT] = {"wait", "TIME", "a time"},
+    [OPTION_WAIT_MS] = {"wait-ms", "TIME", "a time whose name has a unit"},
     {NULL, NULL, NULL},
 };
 
@@ -201,6 +205,50 @@ static void too_many_repeated_values_are_refused(void **state)
     assert_string_equal(said, "toolwire greet: option '-l' is given too often\n");
 }
 
+static void a_time_has_a_unit_unless_the_name_has_one(void **state)
+{
+    static const struct {
+        const char *value;
+        bool may_be_zero;
+        int64_t ms;    /* -1: refused */
+        int64_t ms_ms; /* with --wait-ms */
+    } cases[] = {
+        {"250ms", false, 250, 250},
+        {"5s", false, 5000, 5000},
+        {"2m", false, 120000, 120000},
+        {"1h", false, 3600000, 3600000},
+        {"1d", false, 86400000, 86400000},
+        {"5", false, -1, 5},
+        {"5000", true, -1, 5000},
+        {"0", true, -1, 0},
+        {"0s", true, 0, 0},
+        {"0s", false, -1, -1},
+        {"0", false, -1, -1},
+        {"", true, -1, -1},
+        {"s", true, -1, -1},
+        {"5x", true, -1, -1},
+        {"1.5s", true, -1, -1},
+        {"-5s", true, -1, -1},
+    };
+    CliArgs args = {.command = &greet};
+
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(cases); i++) {
+        int64_t ms = 7;
+        int64_t ms_ms = 7;
+
+        args.values[OPTION_WAIT] = args.values[OPTION_WAIT_MS] = cases[i].value;
+        assert_int_equal(cli_args_time(&args, OPTION_WAIT, cases[i].may_be_zero, &ms),
+                         cases[i].ms >= 0 ? 0 : CLI_EXIT_USAGE);
+        assert_int_equal(ms, cases[i].ms >= 0 ? cases[i].ms : 7);
+        assert_int_equal(cli_args_time(&args, OPTION_WAIT_MS, cases[i].may_be_zero, &ms_ms),
+                         cases[i].ms_ms >= 0 ? 0 : CLI_EXIT_USAGE);
+        assert_int_equal(ms_ms, cases[i].ms_ms >= 0 ? cases[i].ms_ms : 7);
+    }
+    args.values[OPTION_WAIT] = NULL;
+    assert_int_equal(cli_args_time(&args, OPTION_WAIT, false, &(int64_t){1}), 0);
+}
+
 static void log_flags_set_the_sink(void **state)
 {
     CliArgs args;
@@ -299,6 +347,7 @@ int main(void)
         cmocka_unit_test(wrong_words_are_explained),
         cmocka_unit_test(options_that_may_repeat_keep_every_value_in_order),
         cmocka_unit_test(too_many_repeated_values_are_refused),
+        cmocka_unit_test(a_time_has_a_unit_unless_the_name_has_one),
         cmocka_unit_test(log_flags_set_the_sink),
         cmocka_unit_test(every_command_fits_the_tables),
         cmocka_unit_test(unknown_commands_get_the_nearest_name),

@@ -72,11 +72,12 @@ static void text_is_printed_and_the_rest_is_described(void **state)
     check(false, "{\"type\":\"audio\",\"data\":\"YQ==\"}", "[audio: unknown type, 1 bytes]\n", 0);
     check(false, "{\"type\":\"resource_link\",\"uri\":\"u:x\",\"name\":\"n\"}", "[link: u:x, n]\n",
           0);
-    check(false, "{\"type\":\"resource\",\"resource\":{\"uri\":\"u\",\"text\":\"t\"}}", "t\n", 0);
+    check(false, "{\"type\":\"resource\",\"resource\":{\"uri\":\"u\",\"text\":\"t\"}}",
+          "[resource: u]\nt\n", 0);
     check(false, "{\"type\":\"resource\",\"resource\":{\"mimeType\":\"a/b\",\"blob\":\"YWJj\"}}",
-          "[resource: a/b, 3 bytes]\n", 0);
-    check(false, "{\"type\":\"new\\u001b\"}", "[new\\x1b]\n", 0);
-    check(false, "{}", "[content without a type]\n", 0);
+          "[resource: without a URI, a/b, 3 bytes]\n", 0);
+    check(false, "{\"type\":\"new\\u001b\"}", "[new\\x1b] {\"type\":\"new\\u001b\"}\n", 0);
+    check(false, "{}", "[content without a type] {}\n", 0);
 }
 
 static void resource_is_printed_as_it_is(void **state)

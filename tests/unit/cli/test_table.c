@@ -87,6 +87,19 @@ static void control_characters_do_not_reach_the_output(void **state)
     assert_string_equal(text, "a\\x1b[31m\xC2\\x9b\\x7f\tb\n\xC3\x9F|\\x09\\x0a");
 }
 
+static void halves_of_pairs_are_shown_as_utf8(void **state)
+{
+    char text[128];
+    FILE *file = fmemopen(text, sizeof(text), "w");
+
+    (void)state;
+    assert_non_null(file);
+    table_print_safe(file, SPAN("a\xED\xA0\xBD"), true);
+    table_print_safe(file, SPAN("\xED\xB8\x80\xED\xA0\xBD\xED\xA0\xBD\xED\xB8\x80z"), true);
+    (void)fclose(file);
+    assert_string_equal(text, "a\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xF0\x9F\x98\x80z");
+}
+
 static int fill(void *context)
 {
     Arena arena;
@@ -116,6 +129,7 @@ int main(void)
         cmocka_unit_test(empty_column_takes_no_room),
         cmocka_unit_test(long_name_is_not_cut),
         cmocka_unit_test(control_characters_do_not_reach_the_output),
+        cmocka_unit_test(halves_of_pairs_are_shown_as_utf8),
         cmocka_unit_test(failing_allocations_are_survived),
     };
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/limits.h"
 #include "support/alloc_testing.h"
 #include "support/guard.h"
@@ -157,6 +158,55 @@ static const Case cases[] = {
     {"blank rest is nothing", TEXT("1\n \r"), 4, TEXT("M(1)END")},
     {"limit 0 lets blank lines pass only", TEXT("\r\n1\n\n"), 0, TEXT("TOO_LONGEND")},
 };
+
+static void on_dropped(void *context, Span piece)
+{
+    Bytes *dropped = context;
+
+    assert_int_equal(bytes_append_span(dropped, piece), 0);
+}
+
+/* Who watches sees every byte of a line that is too long, and is told of it at its end. */
+static void what_is_dropped_is_shown_before_it_is_reported(void **state)
+{
+    static const char input[] = "1\n1234567890\n2\nabcde\r6\n3\n987654";
+
+    (void)state;
+    for (int way = 0; way < N_WAYS; way++) {
+        for (size_t step = 1; step < sizeof(input); step++) {
+            NdjsonReader reader;
+            Events events = {NULL, 0, 0};
+            Bytes dropped;
+            Span rest = SPAN_NULL;
+
+            bytes_init(&dropped, 100);
+            ndjson_reader_init(&reader, 4);
+            ndjson_reader_watch(&reader, on_dropped, &dropped);
+            for (size_t at = 0; at < sizeof(input) - 1; at += step) {
+                size_t n = sizeof(input) - 1 - at < step ? sizeof(input) - 1 - at : step;
+                Span message = SPAN_NULL;
+                int r;
+
+                assert_int_equal(put(&reader, input + at, n, way), 0);
+                while ((r = ndjson_reader_next(&reader, &message)) != NDJSON_E_AGAIN) {
+                    if (r == 0) {
+                        events_add_span(&events, "M", message);
+                        continue;
+                    }
+                    assert_int_equal(r, NDJSON_E_TOO_LONG);
+                    events_add_span(&events, "D", bytes_span(&dropped));
+                    bytes_clear(&dropped);
+                }
+            }
+            events_expect(&events, SPAN("M(1)D(1234567890)M(2)D(abcde\r6)M(3)"), "watched");
+            assert_int_equal(ndjson_reader_finish(&reader, &rest), NDJSON_E_TOO_LONG);
+            assert_true(span_equals(bytes_span(&dropped), SPAN("987654")));
+            events_deinit(&events);
+            bytes_deinit(&dropped);
+            ndjson_reader_deinit(&reader);
+        }
+    }
+}
 
 static void cases_are_the_same_whole_bytewise_and_at_every_pair_of_splits(void **state)
 {
@@ -597,6 +647,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cases_are_the_same_whole_bytewise_and_at_every_pair_of_splits),
+        cmocka_unit_test(what_is_dropped_is_shown_before_it_is_reported),
         cmocka_unit_test(over_long_lines_are_found_at_every_limit_and_split),
         cmocka_unit_test(an_over_long_line_is_not_buffered),
         cmocka_unit_test(feeding_while_skipped_bytes_are_unread_keeps_their_order),

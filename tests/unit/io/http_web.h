@@ -4,6 +4,7 @@
  *     /early   403, in `head`      /begin   a stream is begun, and left to the test
  *     /tiny    a body of 4 bytes   /bytes   web->n_bytes of a pattern
  *     /bad     fields that cannot be sent       /quit    frees the server
+ *     /slow    "hello", after the loop has run for a while
  *     others   "hello"
  */
 #pragma once
@@ -22,6 +23,7 @@
 
 #include "base/limits.h"
 #include "support/alloc_testing.h"
+#include "support/turns.h"
 #include "unit/io/pump.h"
 
 /* No test comes near this; one that does hangs. */
@@ -168,6 +170,9 @@ static void web_on_request(void *context, IoHttpExchange *x, Span body)
         assert_int_equal(web->n_last_body, body.n);
         assert_true(body.n == 0 || body.p[body.n - 1] == 'Z');
     } else {
+        if (web_is(x, "/slow")) {
+            turns_burn();
+        }
         web->is_leaving = web_is(x, "/leave");
         web->answer_result = io_http_respond(x, 200, web_plain, 1, SPAN("hello"));
         if (web->is_leaving) {

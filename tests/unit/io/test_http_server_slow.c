@@ -443,6 +443,56 @@ static void requests_without_end_wait_in_the_system(void **state)
     web_hang_up(&client);
 }
 
+/* ---- turns that take too long ---- */
+
+/* Each request takes a while, and hundreds have come at once: the others wait. */
+static void web_say_much(Web *web, WebClient *client, const char *first)
+{
+    web_say(client, first);
+    for (int i = 0; i < TURNS_MESSAGES; i++) {
+        web_say(client, "GET /slow HTTP/1.1\r\nHost: a\r\n\r\n");
+    }
+    web_turn(web);
+}
+
+static void web_assert_blamed(Web *web, WebClient *client, Turns *turns)
+{
+    web_wait_connections(web, 0);
+    assert_true(web->n_requests < TURNS_MESSAGES);
+    turns_assert_blamed(turns, "an HTTP client");
+    web_hang_up(client);
+    web_assert_serves(web);
+}
+
+static void a_client_whose_turn_takes_too_long_is_closed(void **state)
+{
+    static Turns turns;
+    Web *web = *state;
+    WebClient client;
+
+    turns_watch(&turns, web->loop);
+    web_listen(web, "127.0.0.1:0");
+    web_connect(web, &client);
+    web_say_much(web, &client, "");
+    web_assert_blamed(web, &client, &turns);
+}
+
+/* The requests have waited behind one that was in work. */
+static void a_client_is_closed_for_what_waited_too(void **state)
+{
+    static Turns turns;
+    Web *web = *state;
+    WebClient client;
+
+    turns_watch(&turns, web->loop);
+    web_listen(web, "127.0.0.1:0");
+    web_connect(web, &client);
+    web_say_much(web, &client, "GET /later HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_int_equal(web->n_requests, 1);
+    assert_int_equal(io_http_respond(web->held[0], 200, NULL, 0, SPAN("at last")), 0);
+    web_assert_blamed(web, &client, &turns);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, web_setup, web_teardown)
 
 int main(void)
@@ -465,6 +515,8 @@ int main(void)
         TEST(an_answer_beyond_the_limit_ends_the_connection),
         TEST(an_answer_that_cannot_be_sent_ends_the_connection),
         TEST(requests_without_end_wait_in_the_system),
+        TEST(a_client_whose_turn_takes_too_long_is_closed),
+        TEST(a_client_is_closed_for_what_waited_too),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,6 +56,18 @@ static void assert_folder(const char *expected)
     (void)mem_free(folder);
 }
 
+static void a_new_file_takes_no_name_from_another(void **state)
+{
+    const char *path = scratch_path("made");
+
+    (void)state;
+    assert_int_equal(io_keep_make(path, SPAN("first")), 0);
+    assert_int_equal(io_keep_make(path, SPAN("second")), -EEXIST);
+    assert_kept(path, 0, "first");
+    assert_int_equal(scratch_count(false), 1);
+    assert_int_equal(io_keep_make(scratch_path("none/made"), SPAN("x")), -ENOENT);
+}
+
 static void the_folder_is_where_the_specification_wants_it(void **state)
 {
     char *folder = NULL;
@@ -181,6 +193,7 @@ int main(void)
         KEEP_TEST(the_folder_is_where_the_specification_wants_it),
         KEEP_TEST(a_file_is_kept_in_folders_of_ones_own),
         KEEP_TEST(a_file_is_replaced_as_a_whole),
+        KEEP_TEST(a_new_file_takes_no_name_from_another),
         KEEP_TEST(what_others_may_have_written_is_not_read),
         KEEP_TEST(one_that_is_too_long_is_not_read),
         KEEP_TEST(a_file_in_the_way_is_a_fault),

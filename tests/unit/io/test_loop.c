@@ -568,6 +568,87 @@ static void memory_that_runs_out_is_reported(void **state)
     test_oom_sweep(make_all, NULL);
 }
 
+/* What stops a loop: an event, or the hook itself. */
+typedef struct Stopper {
+    IoTask task; /* first: a task is its stopper */
+    IoLoop *loop;
+    bool has_stopped;
+    bool stops_in_hook;
+    int n_hooks;
+    int n_after; /* hooks since it has stopped */
+} Stopper;
+
+static void stopper_stop(void *context)
+{
+    Stopper *stopper = context;
+
+    stopper->has_stopped = true;
+    io_loop_stop(stopper->loop);
+}
+
+static void stopper_task(IoTask *task)
+{
+    stopper_stop(task);
+}
+
+static void stopper_hook(void *context)
+{
+    Stopper *stopper = context;
+
+    stopper->n_hooks++;
+    stopper->n_after += stopper->has_stopped;
+    if (stopper->stops_in_hook) {
+        io_loop_stop(stopper->loop);
+    }
+}
+
+/* Whatever version of libuv calls timers when: what an event has set going is settled before a loop
+ * that it stopped ends; and a stop from that hook does not stop the next run. */
+static void hooks_run_after_the_event_that_stops_the_loop(void **state)
+{
+    Stopper stopper = {.task = {.fn = stopper_task}, .loop = *state};
+    IoTimer *timer = NULL;
+    IoBeforeWait *hook = NULL;
+
+    assert_int_equal(io_timer_new(&timer, *state, false, stopper_stop, &stopper), 0);
+    assert_int_equal(io_before_wait_new(&hook, *state, stopper_hook, &stopper), 0);
+    for (int i = 0; i < 4; i++) {
+        stopper.stops_in_hook = i >= 2;
+        stopper.has_stopped = false;
+        stopper.n_after = 0;
+        if (i % 2 == 0) {
+            io_timer_start_at(timer, io_loop_now_ms(*state));
+        } else {
+            io_loop_hold(*state);
+            io_loop_post(*state, &stopper.task);
+        }
+        for (int turns = 0; !stopper.has_stopped && turns < 10; turns++) {
+            assert_int_equal(io_loop_run(*state), 0);
+        }
+        if (i % 2 != 0) {
+            io_loop_release(*state);
+        }
+        assert_true(stopper.has_stopped);
+        assert_int_equal(stopper.n_after, 1);
+    }
+    timer = io_timer_free(timer);
+    hook = io_before_wait_free(hook);
+}
+
+static void a_timer_that_is_due_does_not_keep_the_loop_from_its_descriptors(void **state)
+{
+    Stopper reader = {.task = {.fn = stopper_task}, .loop = *state};
+    Stopper stopper = {.loop = *state};
+    IoTimer *timer = NULL;
+
+    assert_int_equal(io_timer_new(&timer, *state, false, stopper_stop, &stopper), 0);
+    io_loop_post(*state, &reader.task); /* wakes the loop by a descriptor */
+    io_timer_start_at(timer, io_loop_now_ms(*state));
+    assert_int_equal(io_loop_run(*state), 0);
+    assert_true(reader.has_stopped);
+    timer = io_timer_free(timer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -584,6 +665,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(time_can_be_read_again, setup, teardown),
         cmocka_unit_test_setup_teardown(hooks_run_also_when_the_loop_is_about_to_end, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(hooks_run_after_the_event_that_stops_the_loop, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(
+            a_timer_that_is_due_does_not_keep_the_loop_from_its_descriptors, setup, teardown),
         cmocka_unit_test_setup_teardown(the_hook_that_was_made_first_comes_last, setup, teardown),
         cmocka_unit_test_setup_teardown(a_hook_may_free_itself_and_others, setup, teardown),
         cmocka_unit_test_setup_teardown(a_signal_reaches_the_loop, setup, teardown),

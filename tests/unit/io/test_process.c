@@ -325,6 +325,7 @@ static void the_child_gets_ordinary_signals(void **state)
     (void)sigaddset(&blocked, SIGTERM);
     assert_int_equal(sigprocmask(SIG_BLOCK, &blocked, &before), 0);
     io_ignore_sigpipe();
+    io_ignore_sigxfsz();
     spawn_shell(child, "grep -E 'Sig(Blk|Ign)' /proc/self/status", IO_PROCESS_PIPES);
     assert_int_equal(sigprocmask(SIG_SETMASK, &before, NULL), 0);
     read_all(child->fds[1], text, sizeof(text));

@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "support/alloc_testing.h"
 #include "support/oom_sweep.h"
+#include "support/turns.h"
 
 #include "pump.h"
 
@@ -820,6 +821,89 @@ static void the_stream_may_be_freed_inside_a_flush_inside_input(void **state)
     (void)close(fds[1]);
 }
 
+/* ---- turns that take too long ---- */
+
+#define TALKER "one who talks"
+
+static void burn_until_overdue(Pump *pump)
+{
+    do {
+        turns_burn();
+    } while (!io_stream_is_overdue(pump->stream));
+    assert_int_equal(pump->n_failures, 0); /* not inside the owner's call */
+}
+
+/* One long step, in which nobody asks the stream. */
+static void burn_at_once(Pump *pump)
+{
+    while (!io_turn_is_over(pump->loop, io_turn_name(pump->loop, TALKER))) {
+        turns_burn();
+    }
+}
+
+static void burn_for_long(Pump *pump)
+{
+    (void)pump;
+    for (int i = 0; i < 10 * TURNS_MS / TURNS_BURN_MS; i++) {
+        turns_burn();
+    }
+}
+
+static void stop_the_loop(Pump *pump)
+{
+    io_loop_stop(pump->loop);
+}
+
+/* What the peer sends meanwhile is not read any more. */
+static void assert_ended_for_its_turn(Fixture *f, void (*on_input)(Pump *pump))
+{
+    static Turns turns;
+    int fds[2];
+
+    turns_watch(&turns, f->loop);
+    make_pair(fds);
+    pump_open(&f->pump, fds[0], fds[0]);
+    io_stream_set_turn(f->pump.stream, io_turn_name(f->loop, TALKER));
+    f->pump.max_read = 1;
+    f->pump.on_input = on_input;
+    f->pump.on_failed = stop_the_loop;
+    assert_int_equal(write(fds[1], "many", 4), 4);
+    assert_int_equal(io_loop_run(f->loop), 0);
+    assert_int_equal(f->pump.n_inputs, 1);
+    assert_int_equal(f->pump.n_failures, 1);
+    assert_int_equal(f->pump.failure, -ETIMEDOUT);
+    turns_assert_blamed(&turns, TALKER);
+    assert_int_equal(close(fds[1]), 0);
+}
+
+static void a_peer_whose_turn_takes_too_long_fails(void **state)
+{
+    assert_ended_for_its_turn(*state, burn_until_overdue);
+}
+
+static void a_turn_of_one_long_step_fails_too(void **state)
+{
+    assert_ended_for_its_turn(*state, burn_at_once);
+}
+
+static void a_stream_without_a_name_has_no_turns(void **state)
+{
+    static Turns turns;
+    Fixture *f = *state;
+    int fds[2];
+
+    turns_watch(&turns, f->loop);
+    make_pair(fds);
+    pump_open(&f->pump, fds[0], fds[0]);
+    f->pump.on_input = burn_for_long;
+    f->pump.on_end = stop_the_loop;
+    assert_int_equal(write(fds[1], "many", 4), 4);
+    assert_int_equal(close(fds[1]), 0);
+    assert_int_equal(io_loop_run(f->loop), 0);
+    assert_int_equal(f->pump.n_failures, 0);
+    assert_string_equal(turns.text, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -864,6 +948,9 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(the_stream_may_be_freed_inside_a_flush_inside_input, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(a_peer_whose_turn_takes_too_long_fails, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_turn_of_one_long_step_fails_too, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_stream_without_a_name_has_no_turns, setup, teardown),
     };
 
     io_ignore_sigpipe();

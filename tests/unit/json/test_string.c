@@ -142,6 +142,98 @@ static void different_spellings_of_one_string_are_the_same(void **state)
     }
 }
 
+/* Half of a pair: U+FFFD where it becomes text; where strings are compared, itself. */
+static const struct {
+    const char *text;
+    Span decoded;
+    Span exact;
+    size_t length;
+} lone_cases[] = {
+    {"\"\\ud800\"", SPAN_INIT("\xEF\xBF\xBD"), SPAN_INIT("\xED\xA0\x80"), 1},
+    {"\"\\udbff\"", SPAN_INIT("\xEF\xBF\xBD"), SPAN_INIT("\xED\xAF\xBF"), 1},
+    {"\"\\uDC00\"", SPAN_INIT("\xEF\xBF\xBD"), SPAN_INIT("\xED\xB0\x80"), 1},
+    {"\"\\udfff\"", SPAN_INIT("\xEF\xBF\xBD"), SPAN_INIT("\xED\xBF\xBF"), 1},
+    {"\"\\ufffd\"", SPAN_INIT("\xEF\xBF\xBD"), SPAN_INIT("\xEF\xBF\xBD"), 1},
+    {"\"a\\ud83d\"", SPAN_INIT("a\xEF\xBF\xBD"), SPAN_INIT("a\xED\xA0\xBD"), 2},
+    {"\"\\ud83d\\n\"", SPAN_INIT("\xEF\xBF\xBD\n"), SPAN_INIT("\xED\xA0\xBD\n"), 2},
+    {"\"\\ud83d\\u0041\"",
+     SPAN_INIT("\xEF\xBF\xBD"
+               "A"),
+     SPAN_INIT("\xED\xA0\xBD"
+               "A"),
+     2},
+    {"\"\\ud83d\\ud83d\\ude00\"", SPAN_INIT("\xEF\xBF\xBD\xF0\x9F\x98\x80"),
+     SPAN_INIT("\xED\xA0\xBD\xF0\x9F\x98\x80"), 2},
+    {"\"\\ude00\\ud83d\"", SPAN_INIT("\xEF\xBF\xBD\xEF\xBF\xBD"),
+     SPAN_INIT("\xED\xB8\x80\xED\xA0\xBD"), 2},
+};
+
+static void half_of_a_pair_is_replaced_in_text_and_itself_in_comparisons(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(lone_cases); i++) {
+        Parsed p;
+        Span s = SPAN_NULL;
+
+        parsed_str(&p, lone_cases[i].text);
+        assert_int_equal(json_string(p.root, &p.arena, &s), 0);
+        assert_true(span_equals(s, lone_cases[i].decoded));
+        assert_int_equal(json_string_equals(p.root, s),
+                         span_equals(lone_cases[i].decoded, lone_cases[i].exact));
+        assert_int_equal(json_string_exact(p.root, &p.arena, &s), 0);
+        assert_true(span_equals(s, lone_cases[i].exact));
+        assert_true(span_equals(json_span(p.root), span_from_str(lone_cases[i].text)));
+        assert_int_equal(json_string_length(p.root), lone_cases[i].length);
+        for (size_t j = 0; j < TW_ARRAY_SIZE(lone_cases); j++) {
+            Parsed q;
+
+            parsed_str(&q, lone_cases[j].text);
+            assert_int_equal(json_string_same(p.root, q.root), i == j);
+            assert_int_equal(json_equals(p.root, q.root), i == j);
+            parsed_free(&q);
+        }
+        parsed_free(&p);
+    }
+}
+
+static void json_that_came_in_a_string_can_be_parsed(void **state)
+{
+    static const Span texts[][2] = {
+        {SPAN_INIT("{\"a\":\"\xC3\xA9\"}"), SPAN_INIT("{\"a\":\"\xC3\xA9\"}")},
+        {SPAN_INIT("{\"a\":\"\xED\xA0\xBD\xC3\xA9\"}"), SPAN_INIT("{\"a\":\"\\ud83d\xC3\xA9\"}")},
+        {SPAN_INIT("[\"\xED\xA0\xBD\xED\xB8\x80\"]"), SPAN_INIT("[\"\\ud83d\\ude00\"]")},
+        {SPAN_INIT(""), SPAN_INIT("")},
+    };
+    Arena arena;
+
+    (void)state;
+    arena_init(&arena, SIZE_MAX);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(texts); i++) {
+        Span text = SPAN_NULL;
+
+        assert_int_equal(json_text_of_exact(texts[i][0], &arena, &text), 0);
+        assert_true(span_equals(text, texts[i][1]));
+    }
+    arena_deinit(&arena);
+}
+
+static void keys_with_different_halves_are_different_keys(void **state)
+{
+    JsonValue value;
+    int64_t n = 0;
+    Parsed p;
+
+    (void)state;
+    parsed_str(&p, "{\"\\ufffd\":1,\"\\ud800\":2,\"\\ud801\":3}");
+    assert_true(json_get(p.root, SPAN("\xEF\xBF\xBD"), &value));
+    assert_int_equal(json_int64(value, &n), 0);
+    assert_int_equal(n, 1);
+    assert_int_equal(json_pointer(p.root, SPAN("/\xEF\xBF\xBD"), &value), 0);
+    assert_int_equal(json_int64(value, &n), 0);
+    assert_int_equal(n, 1);
+    parsed_free(&p);
+}
+
 static void one_escaped_string_that_begins_another_is_not_the_same(void **state)
 {
     Parsed p;
@@ -258,6 +350,9 @@ int main(void)
         cmocka_unit_test(decoding_stays_within_the_promised_room),
         cmocka_unit_test(strings_equal_exactly_their_decoded_form),
         cmocka_unit_test(different_spellings_of_one_string_are_the_same),
+        cmocka_unit_test(half_of_a_pair_is_replaced_in_text_and_itself_in_comparisons),
+        cmocka_unit_test(json_that_came_in_a_string_can_be_parsed),
+        cmocka_unit_test(keys_with_different_halves_are_different_keys),
         cmocka_unit_test(one_escaped_string_that_begins_another_is_not_the_same),
         cmocka_unit_test(values_that_are_no_strings_are_refused),
         cmocka_unit_test(every_code_point_is_decoded_from_its_escape),

@@ -168,6 +168,33 @@ static void doubles_that_json_cannot_say_become_null(void **state)
     bytes_deinit(&out);
 }
 
+typedef void (*WriteText)(JsonWriter *w, Span text);
+
+/* The text is written as json; as a key, too, it is JSON. */
+static void check_text(WriteText write, WriteText write_key, Span text, const char *json)
+{
+    JsonWriter w;
+    Bytes out;
+    Parsed p;
+
+    bytes_init(&out, ENOUGH);
+    json_writer_init(&w, &out, JSON_STYLE_COMPACT);
+    write(&w, text);
+    assert_int_equal(json_writer_finish(&w), 0);
+    assert_bytes(&out, json);
+    bytes_clear(&out);
+    json_writer_init(&w, &out, JSON_STYLE_COMPACT);
+    json_write_object(&w);
+    write_key(&w, text);
+    write(&w, text);
+    json_write_end_object(&w);
+    assert_int_equal(json_writer_finish(&w), 0);
+    parsed_init(&p, bytes_span(&out), NULL);
+    assert_int_equal(json_count(p.root), 1);
+    parsed_free(&p);
+    bytes_deinit(&out);
+}
+
 static void strings_are_escaped_and_bad_bytes_replaced(void **state)
 {
     static const struct {
@@ -183,33 +210,37 @@ static void strings_are_escaped_and_bad_bytes_replaced(void **state)
         {SPAN_INIT("a\xFF"), "\"a\xEF\xBF\xBD\""},
         {SPAN_INIT("\x80z"), "\"\xEF\xBF\xBDz\""},
         {SPAN_INIT("\xE2\x82"), "\"\xEF\xBF\xBD\xEF\xBF\xBD\""},
-        {SPAN_INIT("\xED\xA0\x80"), "\"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\""},
+        {SPAN_INIT("\xED\xA0\x80"), "\"\xEF\xBF\xBD\""},
+        {SPAN_INIT("\xED\xA0"), "\"\xEF\xBF\xBD\xEF\xBF\xBD\""},
         {SPAN_INIT("\xC0\xAF\n"), "\"\xEF\xBF\xBD\xEF\xBF\xBD\\n\""},
     };
 
     (void)state;
     for (size_t i = 0; i < TW_ARRAY_SIZE(cases); i++) {
-        JsonWriter w;
-        Bytes out;
-        Parsed p;
+        check_text(json_write_string, json_write_key, cases[i].text, cases[i].json);
+    }
+}
 
-        bytes_init(&out, ENOUGH);
-        json_writer_init(&w, &out, JSON_STYLE_COMPACT);
-        json_write_string(&w, cases[i].text);
-        assert_int_equal(json_writer_finish(&w), 0);
-        assert_bytes(&out, cases[i].json);
-        /* The same as a key; and both are JSON. */
-        bytes_clear(&out);
-        json_writer_init(&w, &out, JSON_STYLE_COMPACT);
-        json_write_object(&w);
-        json_write_key(&w, cases[i].text);
-        json_write_string(&w, cases[i].text);
-        json_write_end_object(&w);
-        assert_int_equal(json_writer_finish(&w), 0);
-        parsed_init(&p, bytes_span(&out), NULL);
-        assert_int_equal(json_count(p.root), 1);
-        parsed_free(&p);
-        bytes_deinit(&out);
+static void text_that_is_passed_on_keeps_halves_of_pairs(void **state)
+{
+    static const struct {
+        Span text;
+        const char *json;
+    } cases[] = {
+        {SPAN_INIT("cut \xED\xA0\xBD"), "\"cut \\ud83d\""},
+        {SPAN_INIT("\xED\xB0\x80\"\xED\xBF\xBF"), "\"\\udc00\\\"\\udfff\""},
+        {SPAN_INIT("\xED\xA0\x80\xED\xA0\x80"), "\"\\ud800\\ud800\""},
+        /* Pieces of a text that was cut inside of a pair. */
+        {SPAN_INIT("\xED\xA0\xBD\xED\xB8\x80"), "\"\\ud83d\\ude00\""},
+        {SPAN_INIT("\xED\x9F\xBF\xEE\x80\x80"), "\"\xED\x9F\xBF\xEE\x80\x80\""},
+        {SPAN_INIT("\xED\xA0"), "\"\xEF\xBF\xBD\xEF\xBF\xBD\""},
+        {SPAN_INIT("a\xFF\n"), "\"a\xEF\xBF\xBD\\n\""},
+        {SPAN_INIT("plain"), "\"plain\""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(cases); i++) {
+        check_text(json_write_exact, json_write_exact_key, cases[i].text, cases[i].json);
     }
 }
 
@@ -503,6 +534,7 @@ int main(void)
         cmocka_unit_test(integers_are_written_up_to_both_edges),
         cmocka_unit_test(doubles_that_json_cannot_say_become_null),
         cmocka_unit_test(strings_are_escaped_and_bad_bytes_replaced),
+        cmocka_unit_test(text_that_is_passed_on_keeps_halves_of_pairs),
         cmocka_unit_test(every_byte_pair_is_written_as_json),
         cmocka_unit_test(short_texts_are_escaped_wherever_the_byte_stands),
         cmocka_unit_test(an_indexed_value_is_laid_out_anew_and_its_scalars_kept),

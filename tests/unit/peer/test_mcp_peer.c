@@ -5,14 +5,19 @@
 #include "support/cmocka.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "io/watchdog.h"
 #include "support/mcp_watch.h"
 #include "support/oom_sweep.h"
 
@@ -37,7 +42,20 @@ typedef struct Run {
     McpRevision revision;
     int n_results;
     Span arguments; /* that a server must have got; it gives the whole call back */
+    int burn_ms;    /* what its owner runs for each event */
 } Run;
+
+static void burn(int ms)
+{
+    struct timespec now;
+    int64_t end_ns;
+
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    end_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec + (int64_t)ms * 1000000;
+    while ((int64_t)now.tv_sec * 1000000000 + now.tv_nsec < end_ns) {
+        (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    }
+}
 
 static void on_event(void *context, McpPeer *peer, const McpClientEvent *event)
 {
@@ -45,6 +63,7 @@ static void on_event(void *context, McpPeer *peer, const McpClientEvent *event)
 
     assert_true(run->peer == NULL || run->peer == peer);
     run->revision = event->revision;
+    burn(run->burn_ms);
     run->n_results += event->kind == MCP_CLIENT_RESULT;
     if (event->kind == MCP_CLIENT_RESULT && run->arguments.n > 0) {
         JsonValue at = event->value;
@@ -522,6 +541,87 @@ static void socket_that_is_not_there_is_explained(void **state)
     run.loop = io_loop_free(run.loop);
 }
 
+/* ---- turns that take too long ---- */
+
+#define NOTE    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}"
+#define N_NOTES 2000
+#define TURN_MS 40
+
+/* The owner runs for a while with each message, and there are thousands: the others wait. */
+static void run_overdue(Run *run)
+{
+    run->config.name = "slow";
+    run->burn_ms = 10;
+    assert_int_equal(io_watchdog_start(run->loop, &(IoWatchdogConfig){.turn_ms = TURN_MS}), 0);
+    run_start(run);
+    run_until(run, MCP_CLIENT_FAILED);
+    assert_string_equal(run->text, "what the server sent kept everybody waiting for too long");
+    run->burn_ms = 0;
+    run_close(run, 0);
+}
+
+static void a_child_whose_turn_takes_too_long_is_ended(void **state)
+{
+    Run run;
+
+    (void)state;
+    run_init(&run, "read a; " SAY(DISCOVERED) "i=0; while [ $i -lt 2000 ]; do echo '" NOTE
+                                              "'; i=$((i+1)); done; read a");
+    run_overdue(&run);
+}
+
+/* One that answers every request with a stream of notifications, which it does not end. */
+static void serve_notes(int listener)
+{
+    static const char head[] = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+                               "data: " DISCOVERED "\n\n";
+    static const char note[] = "data: " NOTE "\n\n";
+    char request[8192];
+
+    for (;;) {
+        int fd = accept(listener, NULL, NULL);
+
+        if (fd < 0 || read(fd, request, sizeof(request)) <= 0) {
+            _exit(1);
+        }
+        (void)!write(fd, head, sizeof(head) - 1);
+        for (int i = 0; i < N_NOTES; i++) {
+            (void)!write(fd, note, sizeof(note) - 1);
+        }
+    }
+}
+
+static void a_server_over_http_whose_turn_takes_too_long_is_ended(void **state)
+{
+    struct sockaddr_in place = {.sin_family = AF_INET,
+                                .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+    socklen_t n = sizeof(place);
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    int status;
+    char url[64];
+    pid_t server;
+    Run run;
+
+    (void)state;
+    assert_true(listener >= 0);
+    assert_int_equal(bind(listener, (struct sockaddr *)&place, sizeof(place)), 0);
+    assert_int_equal(listen(listener, 8), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&place, &n), 0);
+    server = fork();
+    assert_true(server >= 0);
+    if (server == 0) {
+        serve_notes(listener);
+    }
+    (void)close(listener);
+    (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u/", (unsigned)ntohs(place.sin_port));
+    run_init(&run, NULL);
+    run.config.url = url;
+    run.config.client.mode = MCP_CLIENT_MODERN;
+    run_overdue(&run);
+    assert_int_equal(kill(server, SIGKILL), 0);
+    assert_int_equal(waitpid(server, &status, 0), server);
+}
+
 static int start_and_free(void *context)
 {
     Run *run = context;
@@ -578,6 +678,8 @@ int main(void)
         cmocka_unit_test(socket_is_a_server_too),
         cmocka_unit_test(a_socket_of_another_user_is_not_used_where_it_must_be_ours),
         cmocka_unit_test(socket_that_is_not_there_is_explained),
+        cmocka_unit_test(a_child_whose_turn_takes_too_long_is_ended),
+        cmocka_unit_test(a_server_over_http_whose_turn_takes_too_long_is_ended),
         cmocka_unit_test(every_failing_allocation_is_survived),
     };
 

@@ -613,14 +613,16 @@ static void a_result_that_breaks_its_schema_is_said_to_have_run(void **state)
     assert_true(addin_words_for(&result, &arena,
                                 &(CallResult){.kind = CALL_RESULT_ERROR,
                                               .error = CALL_ERROR_BAD_RESULT,
+                                              .message = SPAN("structuredContent/n: must be a "
+                                                              "number"),
                                               .data = SPAN("[{\"path\":\"/n\",\"message\":"
                                                            "\"must be a number\"}]")}));
     assert_true(result.is_error);
     assert_true(span_equals(
         result.structured,
         SPAN("{\"error\":{\"code\":\"PIPE_PROTOCOL_ERROR\",\"message\":\"the add-in's result "
-             "breaks the tool's output schema: /n: must be a number; the call has run\",\"data\":[{"
-             "\"path\":\"/n\",\"message\":\"must be a number\"}]}}")));
+             "breaks the tool's output schema: structuredContent/n: must be a number; the call has "
+             "run\",\"data\":[{\"path\":\"/n\",\"message\":\"must be a number\"}]}}")));
     arena_deinit(&arena);
 }
 
@@ -636,14 +638,15 @@ static int words_scenario(void *context)
         &result, &arena,
         &(CallResult){.kind = CALL_RESULT_ERROR,
                       .error = CALL_ERROR_INVALID_ARGUMENTS,
+                      .message = SPAN("arguments/aA: no; arguments: nor"),
                       .data = SPAN("[{\"path\":\"/a\\u0041\",\"message\":\"no\"},{\"path\":\"\","
                                    "\"message\":\"nor\"}]")});
     if (is_said) {
         assert_true(span_equals(
             result.structured,
             SPAN("{\"error\":{\"code\":\"SCHEMA_VALIDATION_FAILED\",\"message\":\"Argument "
-                 "validation failed: /aA: no; nor\",\"data\":[{\"path\":\"/a\\u0041\",\"message\":"
-                 "\"no\"},{\"path\":\"\",\"message\":\"nor\"}]}}")));
+                 "validation failed: arguments/aA: no; arguments: nor\",\"data\":[{\"path\":"
+                 "\"/a\\u0041\",\"message\":\"no\"},{\"path\":\"\",\"message\":\"nor\"}]}}")));
         is_said = addin_words_for(&result, &arena,
                                   &(CallResult){.kind = CALL_RESULT_ERROR,
                                                 .error = CALL_ERROR_TIMEOUT,

@@ -2,6 +2,7 @@
 #include "support/cmocka.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -12,6 +13,7 @@
 #include "base/uuid.h"
 #include "providers/addin_links.h"
 #include "support/alloc_testing.h"
+#include "support/turns.h"
 
 #define INTERVAL_MS 30000
 #define TIMEOUT_MS  10000
@@ -457,6 +459,85 @@ static void ids_differ_and_are_of_version_4(void **state)
     assert_int_equal(source->now_ms(source->context), io_loop_now_ms(world->loop));
 }
 
+/* ---- turns that take too long ---- */
+
+typedef struct SlowLog {
+    size_t n;
+    bool has_why; /* it has been said why one has gone */
+} SlowLog;
+
+static void slow_write(void *context, const char *line, size_t n)
+{
+    SlowLog *slow = context;
+    char text[256];
+
+    (void)snprintf(text, sizeof(text), "%.*s", (int)n, line);
+    slow->has_why = slow->has_why || strstr(text, "has gone: what it sent kept everybody") != NULL;
+    if (strstr(text, " says ") != NULL) {
+        slow->n++;
+        turns_burn();
+    }
+}
+
+/* Each of its messages takes a while, and hundreds have come at once: the others wait. */
+static void world_say_slowly(World *world, Turns *turns, const char *who)
+{
+    static const char message[] = "{\"type\":\"error\",\"payload\":{\"message\":\"m\"}}";
+    static char frames[TURNS_MESSAGES * (4 + sizeof(message))];
+    size_t n = 0;
+    SlowLog slow = {.n = 0};
+    const LogSink log = {.level = LOGSINK_LEVEL_DEBUG, .write_fn = slow_write, .context = &slow};
+
+    world->links.log = &log;
+    for (int i = 0; i < TURNS_MESSAGES; i++) {
+        memcpy(frames + n, (char[]){sizeof(message) - 1, 0, 0, 0}, 4);
+        memcpy(frames + n + 4, message, sizeof(message) - 1);
+        n += 4 + sizeof(message) - 1;
+    }
+    assert_int_equal(send(world->fd, frames, n, 0), n);
+    while (world->links.n > 0) {
+        world_turn(world);
+    }
+    world->links.log = NULL;
+    assert_true(slow.has_why);
+    assert_true(slow.n > 0 && slow.n < TURNS_MESSAGES);
+    turns_assert_blamed(turns, who);
+}
+
+static void one_whose_turn_takes_too_long_is_closed(void **state)
+{
+    static Turns turns;
+    World *world = *state;
+
+    turns_watch(&turns, world->loop);
+    world_turn(world);
+    world_say_slowly(world, &turns, "an add-in");
+}
+
+/* By the name that it has given itself. */
+static void one_whose_turn_takes_too_long_is_named(void **state)
+{
+    static const char id[] = "\"id\":\"";
+    static Turns turns;
+    World *world = *state;
+    const char *at;
+    char answer[256];
+    int n;
+
+    turns_watch(&turns, world->loop);
+    world_receive(world);
+    assert_int_equal(bytes_append_byte(&world->got, '\0'), 0);
+    at = strstr(world->got.data + 4, id);
+    assert_non_null(at);
+    n = snprintf(answer, sizeof(answer),
+                 "{\"type\":\"tool_result\",\"payload\":{\"call_id\":\"%.36s\",\"success\":true,"
+                 "\"data\":{\"name\":\"Sheets\",\"tools\":[]}}}",
+                 at + sizeof(id) - 1);
+    world_say(world, answer, (size_t)n);
+    assert_string_equal(world->links.newest->name, "Sheets");
+    world_say_slowly(world, &turns, "the add-in Sheets");
+}
+
 #define WORLD_TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
 int main(void)
@@ -474,6 +555,8 @@ int main(void)
         WORLD_TEST(the_newest_gets_the_call_before_its_description_is_settled),
         WORLD_TEST(one_that_is_over_gets_no_call_of_the_file),
         WORLD_TEST(a_call_that_is_taken_back_is_an_excuse_until_it_was_due),
+        WORLD_TEST(one_whose_turn_takes_too_long_is_closed),
+        WORLD_TEST(one_whose_turn_takes_too_long_is_named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

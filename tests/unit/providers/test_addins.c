@@ -444,8 +444,9 @@ static void wrong_arguments_are_not_sent_and_said_as_the_pipe_says_it(void **sta
     asked_init(&asked, rig);
     asked_ask(&asked, CALL_TOOL, "wall", SPAN("{\"height\":\"x\",\"level\":1}"), 0);
     await(&asked);
-    assert_failed(&asked, "SCHEMA_VALIDATION_FAILED", "Argument validation failed: /height: ");
-    assert_holds(&asked.structured, "; /level: ");
+    assert_failed(&asked, "SCHEMA_VALIDATION_FAILED",
+                  "Argument validation failed: arguments/height: ");
+    assert_holds(&asked.structured, "; arguments/level: ");
     assert_holds(&asked.structured, ",\"data\":[{\"path\":\"/height\",\"message\":");
     assert_holds(&asked.content, "SCHEMA_VALIDATION_FAILED: Argument validation failed: ");
     assert_int_equal(asked.meta.n, 0);

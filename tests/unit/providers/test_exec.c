@@ -509,7 +509,7 @@ static void assert_output_passes(Fixture *f, size_t n, bool pass)
     } else {
         assert_int_equal(asked.kind, CALL_RESULT_ERROR);
         assert_int_equal(asked.error, CALL_ERROR_TOO_LARGE);
-        assert_span(&asked.message, "the result is too large");
+        assert_true(span_starts_with(bytes_span(&asked.message), SPAN("the result is too large")));
     }
     forget(&asked);
     f->provider = exec_provider_free(f->provider);
@@ -665,10 +665,11 @@ static void a_deadline_ends_the_whole_group(void **state)
     load(f,
          "[{\"name\":\"a\"," SCHEMA ",\"timeout_ms\":100,\"cwd\":\".\","
          "\"command\":[\"/bin/sh\",\"-c\",\"sleep 1000 & echo $! > pid.x; mv pid.x pid; wait\"]}]");
-    run(&asked, f, "a", NULL);
+    ask(&asked, f, "a", NULL);
+    pid = wait_for_pid(f); /* the deadline counts only in the loop: no child is too slow for it */
+    assert_int_equal(io_loop_run(f->loop), 0);
     assert_int_equal(asked.kind, CALL_RESULT_ERROR);
     assert_int_equal(asked.error, CALL_ERROR_TIMEOUT);
-    pid = wait_for_pid(f);
     assert_int_equal(io_loop_run(f->loop), 0); /* until the child is reaped */
     assert_int_equal(asked.n_finished, 1);
     while (!is_dead(pid)) { /* the grandchild dies on its own processor */
@@ -966,7 +967,7 @@ static void a_name_that_is_taken_is_refused(void **state)
     f->provider = NULL;
     assert_int_equal(try_load(f, "[" SCRIPT("b", "x") "," SCRIPT("a", "x") "]", &diag),
                      EXEC_PROVIDER_E_MALFORMED);
-    assert_non_null(strstr(diag.message, "tools.json:1: [1].name: a tool of that name"));
+    assert_non_null(strstr(diag.message, "tools.json:1: [1].name: there is a tool"));
     assert_int_equal(router_count(f->router, ROUTER_TOOL), 1);
     first = exec_provider_free(first);
     assert_int_equal(router_count(f->router, ROUTER_TOOL), 0);

@@ -102,8 +102,8 @@ static void a_name_that_is_taken_is_a_mistake_of_the_file(void **state)
     keeper_init(&keeper, rig);
     rig_put_schema(rig, "[" TOOL("a") ",\n" TOOL("b") "]");
     assert_int_equal(parent_schema_load(&keeper.schema, &diag), PARENT_SCHEMA_E_UNUSABLE);
-    (void)snprintf(expected, sizeof(expected),
-                   "%s:2: [1].name: a tool of that name is there already", rig->schema);
+    (void)snprintf(expected, sizeof(expected), "%s:2: [1].name: there is a tool \"b\" already",
+                   rig->schema);
     assert_string_equal(diag.message, expected);
     assert_int_equal(diag.line, 2);
     assert_string_equal(diag.field, "[1].name");
@@ -232,7 +232,7 @@ static void a_new_name_that_is_taken_is_left_out_until_it_is_free(void **state)
     keeper_reload(&keeper, "[" TOOL("a") "," TOOL("b") ",\n" TOOL("c") "]");
     assert_tools(rig, "a b c");
     assert_int_equal(keeper.schema.tools.n, 2);
-    assert_holds(&rig->lines, ":2: [2].name: a tool of that name is there already; it is left out");
+    assert_holds(&rig->lines, ":2: [2].name: there is a tool \"c\" already; it is left out");
     assert_int_equal(router_remove(rig->router, ROUTER_TOOL, SPAN("c")), 0);
     parent_schema_reload(&keeper.schema);
     assert_tools(rig, "a b c");

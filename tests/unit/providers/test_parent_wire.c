@@ -1,5 +1,6 @@
 #include "providers/parent_wire.h"
 
+#include "support/turns.h"
 #include "unit/providers/parent_rig.h"
 
 /* The other end is a rig without a provider. */
@@ -13,6 +14,8 @@ typedef struct End {
     size_t n_more; /* messages with something behind them */
     bool closes;   /* at the first message */
     bool reopens;
+    bool burns; /* at each message */
+    size_t n_burnt;
     Bytes why;
 } End;
 
@@ -23,6 +26,10 @@ static void end_message(void *context, Span message, bool has_more)
     end->n_more += has_more ? 1 : 0;
     assert_int_equal(bytes_append_span(&end->messages, message), 0);
     assert_int_equal(bytes_append_byte(&end->messages, '\n'), 0);
+    if (end->burns) {
+        end->n_burnt++;
+        turns_burn();
+    }
     if (end->closes) {
         parent_wire_close(&end->wire);
     }
@@ -470,6 +477,31 @@ static void a_lent_message_over_the_limit_is_refused(void **state)
     free(text);
 }
 
+/* Each message takes a while, and hundreds have come at once: the others wait. */
+static void a_parent_whose_turn_takes_too_long_is_left(void **state)
+{
+    static Turns turns;
+    Rig *rig = *state;
+    char who[128];
+    End end;
+
+    turns_watch(&turns, rig->loop);
+    end_init(&end, rig);
+    end_open(&end);
+    end.burns = true;
+    for (int i = 0; i < TURNS_MESSAGES; i++) {
+        connection_reply(rig_connection(rig), ANSWER("one"));
+    }
+    while (end.n_ended == 0) {
+        rig_run(rig);
+    }
+    assert_bytes(&end.why, "what it sent kept everybody waiting for too long");
+    assert_true(end.n_burnt < TURNS_MESSAGES);
+    (void)snprintf(who, sizeof(who), "the parent at %s", rig->socket);
+    turns_assert_blamed(&turns, who);
+    end_deinit(&end);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -488,6 +520,7 @@ int main(void)
         RIG_TEST(memory_that_runs_out_leaves_it_closed),
         RIG_TEST(what_is_lent_arrives_though_its_memory_changes_at_once),
         RIG_TEST(a_lent_message_over_the_limit_is_refused),
+        RIG_TEST(a_parent_whose_turn_takes_too_long_is_left),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,6 +42,7 @@ typedef struct End {
     Act on_message;      /* each time */
     Act on_settle;       /* once */
     bool keeps_oversize; /* does not close at oversize */
+    size_t n_head;       /* so much of the head is wanted, and the link is not closed */
     bool goes_on;        /* does not stop the loop at settle */
 } End;
 
@@ -126,23 +127,31 @@ static void end_message(void *context, Span message)
     End *end = context;
 
     end_act(end, end->on_message);
+    if (end->on_message == ACT_PAUSE_AND_RESUME) {
+        end->on_message = ACT_NOTHING;
+    }
     /* Borrowed until here, whatever was done. */
     bytes_clear(&end->last);
     assert_int_equal(bytes_append_span(&end->last, message), 0);
     end_note(end, "message ", message.n > 64 ? SPAN("(long)") : message);
 }
 
-static void end_oversize(void *context, uint32_t declared)
+static bool end_oversize(void *context, uint32_t declared, Span head)
 {
     End *end = context;
     char number[16];
 
     (void)snprintf(number, sizeof(number), "%u", (unsigned)declared);
     end_note(end, "oversize ", span_from_str(number));
+    if (end->n_head > 0) {
+        end_note(end, "head ", head.n > 64 ? SPAN("(long)") : head);
+        return head.n < end->n_head;
+    }
     if (!end->keeps_oversize) {
         pipe_link_close(&end->link);
         io_loop_stop(end->loop);
     }
+    return false;
 }
 
 static void end_settle(void *context)
@@ -566,6 +575,46 @@ static void behind_an_oversized_frame_nothing_is_read_but_the_answer_leaves(void
     assert_told(end, "message anew\nsettle\n");
 }
 
+static void the_beginning_of_an_oversized_frame_is_told_as_far_as_it_is_wanted(void **state)
+{
+    End *end = *state;
+
+    end->n_head = 9;
+    end_open(end, &end->peer);
+    peer_send(end->peer, SPAN("\xff\xff\xff\xff"));
+    end_run(end);
+    assert_told(end, "oversize 4294967295\nhead \nsettle\n");
+    peer_send(end->peer, SPAN("begin"));
+    end_run(end);
+    assert_told(end, "oversize 4294967295\nhead begin\nsettle\n");
+    peer_send(end->peer, SPAN("ning"));
+    end_run(end);
+    assert_told(end, "oversize 4294967295\nhead beginning\nsettle\n");
+    peer_send(end->peer, SPAN("more"));
+    end_run(end); /* ends at once: nothing can happen */
+    assert_told(end, "");
+}
+
+static void no_more_of_an_oversized_frame_is_read_than_there_is_room_for(void **state)
+{
+    char bytes[LEN32_HEADER_BYTES + 2 * PIPE_LINK_HEAD_BYTES];
+    End *end = *state;
+
+    memset(bytes, 0xff, sizeof(bytes));
+    end->n_head = SIZE_MAX;
+    end_open(end, &end->peer);
+    peer_send(end->peer, span_make(bytes, LEN32_HEADER_BYTES + 1));
+    end_run(end);
+    assert_int_equal(end->link.n_head, 1);
+    peer_send(end->peer, span_make(bytes, sizeof(bytes)));
+    end_run(end);
+    assert_int_equal(end->link.n_head, PIPE_LINK_HEAD_BYTES);
+    assert_told(end, "oversize 4294967295\nhead \xff\nsettle\noversize 4294967295\nhead (long)\n"
+                     "settle\n");
+    end_run(end); /* ends at once: nothing can happen */
+    assert_told(end, "");
+}
+
 static void the_limit_is_the_owners_and_equality_passes(void **state)
 {
     End *end = *state;
@@ -797,20 +846,20 @@ static void a_resume_inside_tells_the_rest_in_a_later_turn(void **state)
     end->on_message = ACT_PAUSE_AND_RESUME;
     peer_say(end->peer, "one");
     peer_say(end->peer, "two");
-    end_run(end);
-    assert_told(end, "message one\nsettle\n");
-    end->on_message = ACT_NOTHING;
-    end_run(end);
-    assert_told(end, "message two\nsettle\n");
+    /* The later turn may come before the loop ends that the first settle has stopped, and may not:
+     * libuv calls timers before the descriptors up to 1.44, and behind them since. */
+    do {
+        end_run(end);
+    } while (!span_equals(bytes_span(&end->last), SPAN("two")));
+    assert_told(end, "message one\nsettle\nmessage two\nsettle\n");
     peer_say(end->peer, "three");
     end->on_settle = ACT_PAUSE_AND_RESUME;
     end_run(end);
-    assert_told(end, "message three\nsettle\n");
     peer_say(end->peer, "four");
     end->goes_on = true;
     end_close_fd(&end->peer);
     end_run(end);
-    assert_told(end, "settle\nmessage four\nsettle\nended \n");
+    assert_told(end, "message three\nsettle\nsettle\nmessage four\nsettle\nended \n");
 }
 
 static void what_is_written_while_the_rest_is_told_leaves(void **state)
@@ -997,6 +1046,8 @@ int main(void)
         LINK_TEST(a_peer_that_cannot_be_written_to_has_ended),
         LINK_TEST(a_length_over_the_limit_is_told_before_the_message_comes),
         LINK_TEST(behind_an_oversized_frame_nothing_is_read_but_the_answer_leaves),
+        LINK_TEST(the_beginning_of_an_oversized_frame_is_told_as_far_as_it_is_wanted),
+        LINK_TEST(no_more_of_an_oversized_frame_is_read_than_there_is_room_for),
         LINK_TEST(the_limit_is_the_owners_and_equality_passes),
         LINK_TEST(a_commit_that_is_too_large_is_said_and_the_message_gone),
         LINK_TEST(what_the_system_takes_does_not_use_up_the_room),

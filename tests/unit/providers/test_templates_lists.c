@@ -150,7 +150,7 @@ static void values_of_a_prompt_are_checked(void **state)
         "\"/has_tests\"", "'has_tests'");
     /* All of it at once. */
     assert_prompt_refuses(rig, "{\"project_name\":\"../x\",\"has_tests\":\"maybe\",\"q\":\"1\"}",
-                          "\"/project_name\"", "\nParameter 'has_tests'");
+                          "\"/project_name\"", "; Parameter 'has_tests'");
     assert_non_null(strstr(rig->json, "{\"path\":\"/has_tests\""));
     assert_non_null(strstr(rig->json, "{\"path\":\"/q\""));
 }
@@ -163,7 +163,7 @@ static void names_in_a_prompt_are_those_of_templates(void **state)
                           "\"/templates\"", "templates: there is no 'nope' for rust");
     assert_prompt_refuses(rig, "{\"project_name\":\"demo\",\"templates\":\"ci,../x,ci/cli\"}",
                           "\"/templates\"",
-                          "templates: there is no '../x' for rust\n"
+                          "templates: there is no '../x' for rust; "
                           "templates: 'ci/cli' is named twice");
     assert_non_null(strstr(rig->json, "},{\"path\":\"/templates\""));
 }

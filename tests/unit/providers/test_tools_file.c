@@ -107,7 +107,7 @@ static void everything_a_tool_may_say_is_read(void **state)
     assert_string_equal(tool->command[0], "cat"); /* to be looked up in PATH */
     assert_string_equal(tool->variables[0].name, "HOME");
     assert_null(tool->variables[0].value);
-    assert_null(tool->folder);
+    assert_string_equal(tool->folder, folder->path); /* what it names is found beside the file */
     assert_int_equal(tool->timeout_ms, 0);
     assert_false(tool->has_output_schema);
     assert_null(file.tools[2].command);
@@ -241,6 +241,7 @@ static void a_file_in_the_folder_of_the_process_is_found(void **state)
     assert_int_equal(chdir(before), 0);
     (void)snprintf(path, sizeof(path), "%s/bin/x", folder->path);
     assert_string_equal(file.tools[0].command[0], path);
+    assert_string_equal(file.tools[0].folder, folder->path);
     tools_file_deinit(&file);
 }
 
@@ -323,6 +324,122 @@ static void a_schema_file_must_say_what_does_concern_us(void **state)
     }
 }
 
+/* ---- tools files of the pipe ---- */
+
+/* As other hubs have them. */
+#define FOREIGN(name)                                                                              \
+    "{\n\"name\":\"" name "\",\"adapter\":\"app\",\"description\":\"d\",\"parameters\":{\"type\":" \
+    "\"object\"},\n\"returns\":{\"type\":\"object\"},\"examples\":[]}"
+
+static void put_beside(const Folder *folder, const char *name, const char *text)
+{
+    Folder other = *folder;
+
+    (void)snprintf(other.file, sizeof(other.file), "%s/%.12s", folder->path, name);
+    if (text != NULL) {
+        put(&other, text, strlen(text));
+    } else {
+        assert_int_equal(unlink(other.file), 0);
+    }
+}
+
+static void one_tool_for_another_hub_is_read(void **state)
+{
+    Folder *folder = *state;
+    ToolsFile file;
+    Diag diag = DIAG_NULL;
+
+    put(folder, FOREIGN("a.b"), strlen(FOREIGN("a.b")));
+    assert_int_equal(tools_file_load_pipe(&file, folder->file, &diag), 0);
+    assert_int_equal(file.n_tools, 1);
+    assert_string_equal(
+        file.tools[0].json.p,
+        "{\"name\":\"a.b\",\"description\":\"d\",\"inputSchema\":{\"type\":\"object\"}}");
+    assert_string_equal(file.unknown, "adapter, returns, examples");
+    tools_file_deinit(&file);
+    /* For us it is still a mistake. */
+    assert_int_equal(tools_file_load(&file, folder->file, &diag), TOOLS_FILE_E_MALFORMED);
+    put(folder, "\n{\"name\":5}", 11);
+    assert_int_equal(tools_file_load_pipe(&file, folder->file, &diag), TOOLS_FILE_E_MALFORMED);
+    assert_int_equal(diag.line, 2);
+    assert_string_equal(diag.field, "description");
+    /* Both words for the same. */
+    put(folder, "[{" MINIMUM ",\"parameters\":{}}]", strlen("[{" MINIMUM ",\"parameters\":{}}]"));
+    assert_int_equal(tools_file_load_pipe(&file, folder->file, &diag), TOOLS_FILE_E_MALFORMED);
+    assert_non_null(strstr(diag.message, "given twice"));
+}
+
+static void a_folder_of_tools_is_read_in_the_order_of_names(void **state)
+{
+    Folder *folder = *state;
+    ToolsFile file;
+
+    put_beside(folder, "b.json", FOREIGN("one.b"));
+    put_beside(folder, "a.json", FOREIGN("one.a"));
+    put_beside(folder, "README", "no JSON");
+    assert_int_equal(tools_file_load_pipe(&file, folder->path, NULL), 0);
+    assert_int_equal(file.n_tools, 2);
+    assert_true(span_equals(file.tools[0].name, SPAN("one.a")));
+    assert_true(span_equals(file.tools[1].name, SPAN("one.b")));
+    assert_string_equal(file.unknown, "adapter, returns, examples");
+    tools_file_deinit(&file);
+    put_beside(folder, "a.json", NULL);
+    put_beside(folder, "b.json", NULL);
+    put_beside(folder, "README", NULL);
+}
+
+static void a_mistake_in_a_folder_is_told_with_its_file(void **state)
+{
+    static const struct {
+        const char *text; /* of the second file */
+        const char *words;
+    } rows[] = {
+        {"{\n\"name\":", "b.json:2: "},
+        {"\n\n[]", "b.json:3: a tool must be an object"},
+        {"{\"name\":\"one.b\",\n\"description\":5,\"parameters\":{}}",
+         "b.json:2: description: must be a string, not number"},
+        {FOREIGN("one.a"), "b.json:1: name: \"one.a\" is the name of [0] already"},
+    };
+    Folder *folder = *state;
+    ToolsFile file;
+
+    put_beside(folder, "a.json", FOREIGN("one.a"));
+    put_beside(folder, "c.json", FOREIGN("one.c"));
+    for (size_t i = 0; i < TW_ARRAY_SIZE(rows); i++) {
+        Diag diag = DIAG_NULL;
+
+        put_beside(folder, "b.json", rows[i].text);
+        assert_int_equal(tools_file_load_pipe(&file, folder->path, &diag), TOOLS_FILE_E_MALFORMED);
+        if (strstr(diag.message, rows[i].words) == NULL) {
+            fail_msg("wanted: %s\n   got: %s", rows[i].words, diag.message);
+        }
+    }
+    put_beside(folder, "a.json", NULL);
+    put_beside(folder, "b.json", NULL);
+    put_beside(folder, "c.json", NULL);
+    assert_int_equal(tools_file_load_pipe(&file, folder->path, NULL), TOOLS_FILE_E_MALFORMED);
+}
+
+static int load_folder_once(void *context)
+{
+    ToolsFile file;
+    int r = tools_file_load_pipe(&file, context, NULL);
+
+    tools_file_deinit(&file);
+    return r;
+}
+
+static void memory_that_runs_out_in_a_folder_is_reported(void **state)
+{
+    Folder *folder = *state;
+
+    put_beside(folder, "a.json", FOREIGN("one.a"));
+    put_beside(folder, "b.json", FOREIGN("one.b"));
+    test_oom_sweep(load_folder_once, folder->path);
+    put_beside(folder, "a.json", NULL);
+    put_beside(folder, "b.json", NULL);
+}
+
 static int load_once(void *context)
 {
     ToolsFile file;
@@ -356,6 +473,13 @@ int main(void)
         cmocka_unit_test(a_schema_file_may_say_what_does_not_concern_us),
         cmocka_unit_test(a_schema_file_must_say_what_does_concern_us),
         cmocka_unit_test_setup_teardown(memory_that_runs_out_is_reported, setup, teardown),
+        cmocka_unit_test_setup_teardown(one_tool_for_another_hub_is_read, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_folder_of_tools_is_read_in_the_order_of_names, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_mistake_in_a_folder_is_told_with_its_file, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(memory_that_runs_out_in_a_folder_is_reported, setup,
+                                        teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -318,7 +318,7 @@ static void an_eager_one_keeps_nothing(void **state)
     rig_start();
     assert_string_equal(rig_tools(), "one two");
     rig_stop();
-    assert_false(scratch_exists(scratch_path("state")));
+    assert_false(scratch_exists(scratch_path("state/servers")));
 }
 
 /* A state folder that cannot be there costs the lists of the next run, and nothing else. */
@@ -346,7 +346,7 @@ static void half_of_the_lists_is_not_kept(void **state)
     rig_start();
     assert_string_equal(rig_tools(), "one");
     rig_stop();
-    assert_false(scratch_exists(scratch_path("state")));
+    assert_false(scratch_exists(scratch_path("state/servers")));
 }
 
 static void who_waits_for_one_does_not_start_the_others(void **state)

@@ -38,7 +38,7 @@ static const char *description(const char *tool)
     "on tools/call\n"                                                                              \
     "ok {'content':[{'type':'text','text':'x'}],'saw':$PARAMS}\n"
 
-static void a_name_that_two_have_gets_the_name_of_its_server(void **state)
+static void of_two_with_one_name_the_second_gets_the_name_of_its_server(void **state)
 {
     (void)state;
     (void)rig_server("a", "lists same mine\n"
@@ -48,19 +48,17 @@ static void a_name_that_two_have_gets_the_name_of_its_server(void **state)
                           "on tools/call same\n"
                           "text of b\n");
     rig_start();
-    assert_string_equal(rig_tools(), "a__same mine b__same");
-    assert_has(rig_call("a__same"), "of a");
+    assert_string_equal(rig_tools(), "same mine b__same");
+    assert_has(rig_call("same"), "of a");
     assert_has(rig_call("b__same"), "of b");
-    assert_int_equal(rig_status(0).n_renamed, 1);
-    assert_has(rig.log, "a: its tool same is called a__same here");
+    assert_int_equal(rig_status(0).n_renamed, 0);
+    assert_int_equal(rig_status(1).n_renamed, 1);
+    assert_has(rig.log, "b: its tool same is called b__same here");
+    assert_has(rig.log, "warn  upstream: b: others have the names of 1 of its tools: same is "
+                        "b__same (a has that name)\n");
 }
 
-static bool plain_name_is_back(void)
-{
-    return rig_status(0).n_renamed == 0;
-}
-
-/* As long as it is there. */
+/* And the server's tool the one that it got, whatever becomes of ours. */
 static void a_tool_of_our_own_keeps_its_name(void **state)
 {
     (void)state;
@@ -69,8 +67,10 @@ static void a_tool_of_our_own_keeps_its_name(void **state)
     rig_start();
     assert_string_equal(rig_tools(), "a__echo late echo");
     assert_int_equal(router_remove(rig.router, ROUTER_TOOL, SPAN("echo")), 0);
-    UNTIL(plain_name_is_back);
-    assert_string_equal(rig_tools(), "echo late");
+    rig_pause();
+    assert_string_equal(rig_tools(), "a__echo late");
+    assert_has(rig.log, "a: others have the names of 1 of its tools: echo is a__echo (the hub has "
+                        "that name)\n");
 }
 
 static void prefixes_are_as_the_settings_say(void **state)
@@ -93,20 +93,21 @@ static void prefixes_are_as_the_settings_say(void **state)
     assert_string_equal(rig_tools(), "a-one w__two three four d__three");
     assert_int_equal(rig_status(2).n_left_out, 0);
     assert_has(rig.log, "warn  upstream: d: others have the names of 1 of its tools: three is "
-                        "d__three\n");
+                        "d__three (c has that name)\n");
     assert_null(strstr(rig.log, "c: others have"));
 }
 
-static void two_that_take_no_other_name_have_none(void **state)
+static void of_two_that_take_no_other_name_the_first_has_it(void **state)
 {
     (void)state;
     rig_server("c", "lists three four\n")->prefixing = UPSTREAM_PREFIX_NEVER;
     rig_server("d", "lists three\n")->prefixing = UPSTREAM_PREFIX_NEVER;
     rig_start();
-    assert_string_equal(rig_tools(), "four");
-    assert_int_equal(rig_status(0).n_left_out, 1);
-    assert_has(rig.askers[0].meta, "\"name\":\"c\",\"state\":\"ready\",\"leftOut\":1");
-    assert_has(rig.log, "c: others have the names of 1 of its tools: three is left out\n");
+    assert_string_equal(rig_tools(), "three four");
+    assert_int_equal(rig_status(1).n_left_out, 1);
+    assert_has(rig.askers[0].meta, "\"name\":\"d\",\"state\":\"ready\",\"leftOut\":1");
+    assert_has(rig.log, "d: others have the names of 1 of its tools: three is left out (c has that "
+                        "name)\n");
 }
 
 static bool clash_is_there(void)
@@ -115,28 +116,31 @@ static bool clash_is_there(void)
 }
 
 /* A client has listed it, and a second server brings another of the same name. */
-static void a_name_that_has_gone_leads_to_the_new_ones(void **state)
+static void a_name_stays_when_a_second_server_has_the_same(void **state)
 {
     size_t n_log;
 
     (void)state;
-    (void)rig_server("a", "lists same\n");
     (void)rig_server("b", "caps {'tools':{'listChanged':true}}\n"
                           "lists other\n"
                           "lists same other\n"
                           "on tools/call other\n"
                           "note tools/list_changed\n"
                           "text x\n");
+    (void)rig_server("a", "lists same\n"
+                          "on tools/call same\n"
+                          "text of a\n");
     rig_start();
-    assert_string_equal(rig_tools(), "same other");
+    assert_string_equal(rig_tools(), "other same");
     assert_string_equal(rig_call("a__same"), "unknown tool: a__same; it is now called same");
     (void)rig_call("other");
     UNTIL(clash_is_there);
-    assert_string_equal(rig_call("same"),
-                        "unknown tool: same; it is now called a__same, or b__same");
+    assert_has(rig_call("same"), "of a");
+    assert_string_equal(rig_tools(), "b__same other same");
     assert_string_equal(rig_call("nobodys"), "unknown tool: nobodys");
     assert_string_equal(rig_call("a__nobodys"), "unknown tool: a__nobodys");
-    assert_has(rig.log, "a: others have the names of 1 of its tools: same is a__same\n");
+    assert_has(rig.log, "b: others have the names of 1 of its tools: same is b__same (a has that "
+                        "name)\n");
     /* It is said once. */
     n_log = rig.n_log;
     upstreams_publish(rig.upstreams);
@@ -258,11 +262,11 @@ static void a_renamed_tool_is_called_by_its_own_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_name_that_two_have_gets_the_name_of_its_server),
+        TEST(of_two_with_one_name_the_second_gets_the_name_of_its_server),
         TEST(a_tool_of_our_own_keeps_its_name),
         TEST(prefixes_are_as_the_settings_say),
-        TEST(two_that_take_no_other_name_have_none),
-        TEST(a_name_that_has_gone_leads_to_the_new_ones),
+        TEST(of_two_that_take_no_other_name_the_first_has_it),
+        TEST(a_name_stays_when_a_second_server_has_the_same),
         TEST(allow_and_deny_are_by_the_names_of_the_server),
         TEST(the_settings_may_say_other_words_and_times_of_a_tool),
         TEST(bad_descriptions_are_mended_or_left_out),

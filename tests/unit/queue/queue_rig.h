@@ -13,6 +13,7 @@
 
 #include "base/limits.h"
 #include "io/thread.h"
+#include "support/queue_op.h"
 
 /* A change that was told. */
 typedef struct RigChange {
@@ -142,8 +143,8 @@ static inline int rig_enqueue(Rig *rig, QueueSpec spec, char id[QUEUE_ID_BYTES])
 
     queue_op_init(&op);
     op.verb = QUEUE_ENQUEUE;
-    op.spec = spec;
-    op.spec.method = spec.method.n > 0 ? spec.method : SPAN("m");
+    OP_SET(&op, spec, spec);
+    OP_SET(&op, spec.method, spec.method.n > 0 ? spec.method : SPAN("m"));
     r = queue_run(rig->queue, &op);
     if (r == 0 && id != NULL) {
         memcpy(id, op.jobs[0].id, QUEUE_ID_BYTES);
@@ -160,7 +161,7 @@ static inline int rig_do(Rig *rig, QueueVerb verb, const char *id, JobState *ret
 
     queue_op_init(&op);
     op.verb = verb;
-    op.id = span_from_str(id);
+    OP_SET(&op, id, span_from_str(id));
     r = queue_run(rig->queue, &op);
     if (ret_state != NULL && op.n_jobs > 0) {
         *ret_state = op.jobs[0].state;
@@ -177,7 +178,7 @@ static inline uint64_t rig_claim(Rig *rig, int64_t lease_ms)
 
     queue_op_init(&op);
     op.verb = QUEUE_CLAIM;
-    op.claim = (QueueClaim){.max = 1, .lease_ms = lease_ms};
+    OP_SET(&op, claim, (QueueClaim){.max = 1, .lease_ms = lease_ms});
     assert_int_equal(queue_run(rig->queue, &op), 0);
     assert_int_equal(op.n_jobs, 1);
     fence = op.jobs[0].fence;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "support/queue_op.h"
 
 typedef struct Rig {
     Store *store;
@@ -79,6 +80,8 @@ static inline void rig_deinit(Rig *rig)
         (void)unlink(rig->path);
         (void)snprintf(path, sizeof(path), "%s-wal", rig->path);
         (void)unlink(path);
+        (void)snprintf(path, sizeof(path), "%s-shm", rig->path);
+        (void)unlink(path);
         assert_int_equal(rmdir(rig->folder), 0);
     }
 }
@@ -130,7 +133,7 @@ static inline RigId rig_add(Rig *rig, QueueSpec spec)
     if (spec.method.n == 0) {
         spec.method = SPAN("m");
     }
-    rig_op(rig, QUEUE_ENQUEUE)->spec = spec;
+    OP_SET(rig_op(rig, QUEUE_ENQUEUE), spec, spec);
     assert_int_equal(rig_run(rig), 0);
     assert_int_equal(rig->op.n_jobs, 1);
     return rig_id(&rig->op.jobs[0]);
@@ -146,8 +149,9 @@ static inline RigId rig_add_one(Rig *rig)
 /* How many were claimed; they are in rig->op.jobs. */
 static inline size_t rig_claim(Rig *rig, const char *pool, size_t max, int64_t lease_ms)
 {
-    rig_op(rig, QUEUE_CLAIM)->claim = (QueueClaim){
-        .pool = span_from_str(pool), .worker = SPAN("w"), .max = max, .lease_ms = lease_ms};
+    OP_SET(rig_op(rig, QUEUE_CLAIM), claim,
+           (QueueClaim){
+               .pool = span_from_str(pool), .worker = SPAN("w"), .max = max, .lease_ms = lease_ms});
     assert_int_equal(rig_run(rig), 0);
     return rig->op.n_jobs;
 }
@@ -156,16 +160,16 @@ static inline int rig_complete(Rig *rig, const RigId *id, uint64_t fence, JobSta
 {
     QueueOp *op = rig_op(rig, QUEUE_COMPLETE);
 
-    op->id = span_from_str(id->text);
+    OP_SET(op, id, span_from_str(id->text));
     op->fence = fence;
-    op->finish = (QueueFinish){.state = state};
+    OP_SET(op, finish, (QueueFinish){.state = state});
     return rig_run(rig);
 }
 
 /* GET, CANCEL, RETRY. */
 static inline int rig_do(Rig *rig, QueueVerb verb, const RigId *id)
 {
-    rig_op(rig, verb)->id = span_from_str(id->text);
+    OP_SET(rig_op(rig, verb), id, span_from_str(id->text));
     return rig_run(rig);
 }
 
@@ -173,7 +177,7 @@ static inline int rig_beat(Rig *rig, const RigId *id, uint64_t fence, int64_t le
 {
     QueueOp *op = rig_op(rig, QUEUE_BEAT);
 
-    op->id = span_from_str(id->text);
+    OP_SET(op, id, span_from_str(id->text));
     op->fence = fence;
     op->lease_ms = lease_ms;
     return rig_run(rig);

@@ -26,11 +26,11 @@ static void jobs_go_only_the_ways_that_are_drawn(void **state)
 {
     /* Row: from; column: to, in the order of the enum. */
     static const char *const ways[JOB_N_STATES] = {
-        [JOB_ENQUEUED] = ".xx....x",    /* claim, claim and start, cancel */
+        [JOB_ENQUEUED] = ".xxx...x",    /* claim, claim and start, a late answer, cancel */
         [JOB_DISPATCHING] = "x.xxxxxx", /* lost, beat, the ends */
         [JOB_RUNNING] = "x..xxxxx",     [JOB_SUCCEEDED] = "........",
-        [JOB_FAILED] = "x.......", /* retry */
-        [JOB_TIMEOUT] = "x.......",     [JOB_DEAD] = "x.......",
+        [JOB_FAILED] = "x..x....", /* retry, a late answer */
+        [JOB_TIMEOUT] = "x..x....",     [JOB_DEAD] = "x..x....",
         [JOB_CANCELLED] = "x.......",
     };
 

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "support/oom_sweep.h"
+#include "support/queue_op.h"
 #include "support/sqlite_vfs.h"
 #include "unit/queue/queue_rig.h"
 
@@ -20,16 +21,16 @@ static void a_job_is_enqueued_claimed_completed_and_survives(void **state)
         rig_enqueue(&rig, (QueueSpec){.method = SPAN("echo"), .params = SPAN("{\"a\":1}")}, id), 0);
     queue_op_init(&op);
     op.verb = QUEUE_CLAIM;
-    op.claim = (QueueClaim){.max = 4, .worker = SPAN("w")};
+    OP_SET(&op, claim, (QueueClaim){.max = 4, .worker = SPAN("w")});
     assert_int_equal(queue_run(rig.queue, &op), 0);
     assert_int_equal(op.n_jobs, 1);
     assert_string_equal(op.jobs[0].id, id);
     assert_int_equal(op.jobs[0].state, JOB_RUNNING);
     assert_true(span_equals(op.jobs[0].params, SPAN("{\"a\":1}")));
     op.verb = QUEUE_COMPLETE;
-    op.id = span_from_str(id);
+    OP_SET(&op, id, span_from_str(id));
     op.fence = op.jobs[0].fence;
-    op.finish = (QueueFinish){.state = JOB_SUCCEEDED, .result = SPAN("{\"x\":2}")};
+    OP_SET(&op, finish, (QueueFinish){.state = JOB_SUCCEEDED, .result = SPAN("{\"x\":2}")});
     assert_int_equal(queue_run(rig.queue, &op), 0);
     assert_int_equal(op.jobs[0].state, JOB_SUCCEEDED);
     queue_op_deinit(&op);
@@ -38,7 +39,7 @@ static void a_job_is_enqueued_claimed_completed_and_survives(void **state)
     rig_open(&rig);
     queue_op_init(&op);
     op.verb = QUEUE_GET;
-    op.id = span_from_str(id);
+    OP_SET(&op, id, span_from_str(id));
     assert_int_equal(queue_run(rig.queue, &op), 0);
     assert_int_equal(op.jobs[0].state, JOB_SUCCEEDED);
     assert_true(span_equals(op.jobs[0].method, SPAN("echo")));
@@ -79,7 +80,7 @@ static void many_init(Many *many, size_t n)
     for (size_t i = 0; i < n; i++) {
         queue_op_init(&many->ops[i]);
         many->ops[i].verb = QUEUE_ENQUEUE;
-        many->ops[i].spec.method = SPAN("m");
+        OP_SET(&many->ops[i], spec.method, SPAN("m"));
         many->ops[i].done = on_one_of_many;
         many->ops[i].context = many;
     }
@@ -183,7 +184,7 @@ static void a_batch_has_its_bounds(void **state)
     memset(body, ' ', sizeof(body));
     many_init(&many, 4);
     for (size_t i = 0; i < 4; i++) {
-        many.ops[i].spec.params = span_make(body, sizeof(body));
+        OP_SET(&many.ops[i], spec.params, span_make(body, sizeof(body)));
     }
     before = queue_figures(rig.queue);
     many_run(&many, &rig);
@@ -201,7 +202,7 @@ static void one_bad_operation_does_not_touch_the_others_of_its_batch(void **stat
     rig_init(&rig);
     many_init(&many, 3);
     many.ops[1].verb = QUEUE_CANCEL;
-    many.ops[1].id = SPAN("nonsense");
+    OP_SET(&many.ops[1], id, SPAN("nonsense"));
     many_run(&many, &rig);
     assert_int_equal(many.ops[0].r, 0);
     assert_int_equal(many.ops[1].r, QUEUE_E_BAD_ID);
@@ -256,8 +257,8 @@ static void nothing_is_told_before_the_disk_has_it(void **state)
         size_t n_writes = atomic_load(&sqlite_vfs.n_writes);
 
         op.verb = i % 2 == 0 ? QUEUE_ENQUEUE : QUEUE_CLAIM;
-        op.spec.method = SPAN("m");
-        op.claim.max = 1;
+        OP_SET(&op, spec.method, SPAN("m"));
+        OP_SET(&op, claim.max, 1);
         queue_submit(rig.queue, &op);
         io_semaphore_wait(&told.done);
         assert_int_equal(op.r, 0);
@@ -283,9 +284,9 @@ static void completing_and_the_next_claim_are_one_commit(void **state)
     queue_op_init(&op);
     op.fence = rig_claim(&rig, 0);
     op.verb = QUEUE_COMPLETE;
-    op.id = span_from_str(ids[0]);
-    op.finish = (QueueFinish){.state = JOB_SUCCEEDED};
-    op.claim = (QueueClaim){.max = 1};
+    OP_SET(&op, id, span_from_str(ids[0]));
+    OP_SET(&op, finish, (QueueFinish){.state = JOB_SUCCEEDED});
+    OP_SET(&op, claim, (QueueClaim){.max = 1});
     before = queue_figures(rig.queue);
     assert_int_equal(queue_run(rig.queue, &op), 0);
     assert_int_equal(queue_figures(rig.queue).n_commits - before.n_commits, 1);
@@ -326,7 +327,7 @@ static void consume(void *context)
         char id[QUEUE_ID_BYTES];
 
         op.verb = QUEUE_CLAIM;
-        op.claim = (QueueClaim){.max = 1};
+        OP_SET(&op, claim, (QueueClaim){.max = 1});
         if (queue_run(rig->queue, &op) != 0) {
             abort();
         }
@@ -337,9 +338,9 @@ static void consume(void *context)
         memcpy(id, op.jobs[0].id, sizeof(id));
         op.fence = op.jobs[0].fence;
         op.verb = QUEUE_COMPLETE;
-        op.id = span_from_str(id);
-        op.claim.max = 0;
-        op.finish = (QueueFinish){.state = JOB_SUCCEEDED};
+        OP_SET(&op, id, span_from_str(id));
+        OP_SET(&op, claim.max, 0);
+        OP_SET(&op, finish, (QueueFinish){.state = JOB_SUCCEEDED});
         if (queue_run(rig->queue, &op) != 0) {
             abort();
         }
@@ -416,7 +417,7 @@ static void done_may_submit_again_but_not_wait(void **state)
     assert_int_equal(io_semaphore_init(&chain.done), 0);
     queue_op_init(&op);
     op.verb = QUEUE_ENQUEUE;
-    op.spec.method = SPAN("m");
+    OP_SET(&op, spec.method, SPAN("m"));
     op.done = on_chain;
     op.context = &chain;
     queue_submit(rig.queue, &op);
@@ -494,7 +495,7 @@ static void a_quiet_job_is_told_by_its_answer_alone(void **state)
     rig_init(&rig);
     queue_op_init(&op);
     op.verb = QUEUE_ENQUEUE;
-    op.spec.method = SPAN("m");
+    OP_SET(&op, spec.method, SPAN("m"));
     op.is_quiet = true;
     assert_int_equal(queue_run(rig.queue, &op), 0);
     assert_int_equal(op.n_jobs, 1);
@@ -599,7 +600,7 @@ static void stamps_do_not_go_back_with_the_clock(void **state)
     rig_open(&rig);
     queue_op_init(&op);
     op.verb = QUEUE_ENQUEUE;
-    op.spec.method = SPAN("m");
+    OP_SET(&op, spec.method, SPAN("m"));
     for (int i = 0; i < 4; i++) {
         static const int64_t steps_s[] = {0, 10, -3600, 5};
 

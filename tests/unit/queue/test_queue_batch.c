@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "support/queue_op.h"
 #include "support/sqlite_vfs.h"
 #include "unit/queue/queue_rig.h"
 
@@ -50,7 +51,7 @@ static void fails_and_goes_on(atomic_int *result, int code, int wanted)
 static void a_full_disk_refuses_and_takes_again(void **state)
 {
     (void)state;
-    fails_and_goes_on(&sqlite_vfs.write_result, SQLITE_FULL, QUEUE_E_FULL);
+    fails_and_goes_on(&sqlite_vfs.write_result, SQLITE_FULL, QUEUE_E_DISK_FULL);
 }
 
 static void a_disk_that_cannot_write_refuses_and_takes_again(void **state)
@@ -89,11 +90,11 @@ static void what_reads_in_a_batch_that_fails_is_read_all_the_same(void **state)
         ops[i].context = &done;
     }
     ops[0].verb = QUEUE_GET;
-    ops[0].id = span_from_str(id);
+    OP_SET(&ops[0], id, span_from_str(id));
     ops[1].verb = QUEUE_CLAIM;
-    ops[1].claim = (QueueClaim){.max = 1};
+    OP_SET(&ops[1], claim, (QueueClaim){.max = 1});
     ops[2].verb = QUEUE_GET; /* would have seen it running */
-    ops[2].id = span_from_str(id);
+    OP_SET(&ops[2], id, span_from_str(id));
     for (int i = 0; i < 3; i++) {
         queue_submit(rig.queue, &ops[i]);
     }
@@ -104,7 +105,7 @@ static void what_reads_in_a_batch_that_fails_is_read_all_the_same(void **state)
     }
     atomic_store(&sqlite_vfs.write_result, SQLITE_OK);
     assert_int_equal(ops[0].r, 0);
-    assert_int_equal(ops[1].r, QUEUE_E_FULL);
+    assert_int_equal(ops[1].r, QUEUE_E_DISK_FULL);
     assert_int_equal(ops[1].n_jobs, 0);
     assert_int_equal(ops[2].r, 0);
     assert_int_equal(ops[2].jobs[0].state, JOB_ENQUEUED);
@@ -138,6 +139,74 @@ static void what_is_due_while_the_disk_is_full_is_seen_to_later(void **state)
     rig_deinit(&rig);
 }
 
+/* Lines of a log, and the last of them. */
+typedef struct Lines {
+    atomic_int n;
+    char last[512];
+} Lines;
+
+static void on_line(void *context, const char *line, size_t n)
+{
+    Lines *lines = context;
+
+    (void)snprintf(lines->last, sizeof(lines->last), "%.*s", (int)n, line);
+    atomic_fetch_add(&lines->n, 1);
+}
+
+static void a_full_disk_is_logged_once_and_so_is_its_end(void **state)
+{
+    Lines lines = {.n = 0};
+    const LogSink log = {.level = LOGSINK_LEVEL_WARN, .write_fn = on_line, .context = &lines};
+    Rig rig;
+
+    (void)state;
+    rig_init(&rig);
+    rig.queue = queue_close(rig.queue);
+    rig.config.log = &log;
+    rig_open(&rig);
+    atomic_store(&sqlite_vfs.write_result, SQLITE_FULL);
+    for (int i = 0; i < 50; i++) {
+        assert_int_equal(rig_enqueue(&rig, (QueueSpec){.priority = 1}, NULL), QUEUE_E_DISK_FULL);
+    }
+    assert_int_equal(atomic_load(&lines.n), 1);
+    assert_non_null(strstr(lines.last, "queue.db is full"));
+    /* Another reason is news. */
+    atomic_store(&sqlite_vfs.write_result, SQLITE_IOERR_WRITE);
+    for (int i = 0; i < 50; i++) {
+        assert_int_equal(rig_enqueue(&rig, (QueueSpec){.priority = 1}, NULL), -EIO);
+    }
+    assert_int_equal(atomic_load(&lines.n), 2);
+    atomic_store(&sqlite_vfs.write_result, SQLITE_OK);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(rig_enqueue(&rig, (QueueSpec){.priority = 1}, NULL), 0);
+    }
+    assert_int_equal(atomic_load(&lines.n), 3);
+    assert_non_null(strstr(lines.last, "is written again; 100 commits have failed"));
+    rig_deinit(&rig);
+}
+
+static void failures_between_successes_are_logged_once(void **state)
+{
+    Lines lines = {.n = 0};
+    const LogSink log = {.level = LOGSINK_LEVEL_WARN, .write_fn = on_line, .context = &lines};
+    Rig rig;
+
+    (void)state;
+    rig_init(&rig);
+    rig.queue = queue_close(rig.queue);
+    rig.config.log = &log;
+    rig_open(&rig);
+    for (int i = 0; i < 20; i++) {
+        atomic_store(&sqlite_vfs.write_result, SQLITE_FULL);
+        assert_int_equal(rig_enqueue(&rig, (QueueSpec){.priority = 1}, NULL), QUEUE_E_DISK_FULL);
+        atomic_store(&sqlite_vfs.write_result, SQLITE_OK);
+        assert_int_equal(rig_enqueue(&rig, (QueueSpec){.priority = 1}, NULL), 0);
+    }
+    assert_int_equal(atomic_load(&lines.n), 2); /* it is full, it is written again */
+    assert_non_null(strstr(lines.last, "is written again; 1 commits have failed"));
+    rig_deinit(&rig);
+}
+
 static void opening_on_a_full_disk_says_so(void **state)
 {
     Diag diag = DIAG_NULL;
@@ -164,6 +233,8 @@ int main(void)
         cmocka_unit_test(a_disk_that_cannot_sync_refuses_and_takes_again),
         cmocka_unit_test(what_reads_in_a_batch_that_fails_is_read_all_the_same),
         cmocka_unit_test(what_is_due_while_the_disk_is_full_is_seen_to_later),
+        cmocka_unit_test(a_full_disk_is_logged_once_and_so_is_its_end),
+        cmocka_unit_test(failures_between_successes_are_logged_once),
         cmocka_unit_test(opening_on_a_full_disk_says_so),
     };
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "support/queue_op.h"
 #include "unit/queue/store_rig.h"
 
 /* ---- enqueue ---- */
@@ -104,24 +105,24 @@ static void bodies_and_names_have_their_limits(void **state)
     assert_int_equal(job->params.n, LIMIT_QUEUE_BODY_BYTES);
     assert_memory_equal(job->params.p, body, LIMIT_QUEUE_BODY_BYTES);
 
-    rig_op(&rig, QUEUE_ENQUEUE)->spec =
-        (QueueSpec){.method = SPAN("m"), .params = {body, LIMIT_QUEUE_BODY_BYTES + 1}};
+    OP_SET(rig_op(&rig, QUEUE_ENQUEUE), spec,
+           (QueueSpec){.method = SPAN("m"), .params = {body, LIMIT_QUEUE_BODY_BYTES + 1}});
     assert_int_equal(rig_run(&rig), QUEUE_E_TOO_LARGE);
-    rig_op(&rig, QUEUE_ENQUEUE)->spec = (QueueSpec){.method = {name, sizeof(name)}};
+    OP_SET(rig_op(&rig, QUEUE_ENQUEUE), spec, (QueueSpec){.method = {name, sizeof(name)}});
     assert_int_equal(rig_run(&rig), QUEUE_E_TOO_LARGE);
-    rig_op(&rig, QUEUE_ENQUEUE)->spec =
-        (QueueSpec){.method = SPAN("m"), .idempotency_key = {name, sizeof(name)}};
+    OP_SET(rig_op(&rig, QUEUE_ENQUEUE), spec,
+           (QueueSpec){.method = SPAN("m"), .idempotency_key = {name, sizeof(name)}});
     assert_int_equal(rig_run(&rig), QUEUE_E_TOO_LARGE);
-    rig_op(&rig, QUEUE_ENQUEUE)->spec =
-        (QueueSpec){.method = {name, LIMIT_QUEUE_NAME_BYTES}, .owner = {name, 10}};
+    OP_SET(rig_op(&rig, QUEUE_ENQUEUE), spec,
+           (QueueSpec){.method = {name, LIMIT_QUEUE_NAME_BYTES}, .owner = {name, 10}});
     assert_int_equal(rig_run(&rig), 0);
 
     /* A result, too. */
     assert_int_equal(rig_claim(&rig, "", 1, 0), 1);
-    rig_op(&rig, QUEUE_COMPLETE)->id = span_from_str(id.text);
+    OP_SET(rig_op(&rig, QUEUE_COMPLETE), id, span_from_str(id.text));
     rig.op.fence = 1;
-    rig.op.finish =
-        (QueueFinish){.state = JOB_SUCCEEDED, .result = {body, LIMIT_QUEUE_BODY_BYTES + 1}};
+    OP_SET(&rig.op, finish,
+           (QueueFinish){.state = JOB_SUCCEEDED, .result = {body, LIMIT_QUEUE_BODY_BYTES + 1}});
     assert_int_equal(rig_run(&rig), QUEUE_E_TOO_LARGE);
     assert_int_equal(rig_state(&rig, &id), JOB_RUNNING);
     rig_deinit(&rig);
@@ -140,10 +141,10 @@ static void only_so_many_wait(void **state)
     rig_open(&rig);
     first = rig_add_one(&rig);
     (void)rig_add_one(&rig);
-    rig_op(&rig, QUEUE_ENQUEUE)->spec = (QueueSpec){.method = SPAN("m")};
+    OP_SET(rig_op(&rig, QUEUE_ENQUEUE), spec, (QueueSpec){.method = SPAN("m")});
     assert_int_equal(rig_run(&rig), QUEUE_E_FULL);
     assert_int_equal(rig_claim(&rig, "", 1, 0), 1); /* it still counts */
-    rig_op(&rig, QUEUE_ENQUEUE)->spec = (QueueSpec){.method = SPAN("m")};
+    OP_SET(rig_op(&rig, QUEUE_ENQUEUE), spec, (QueueSpec){.method = SPAN("m")});
     assert_int_equal(rig_run(&rig), QUEUE_E_FULL);
     assert_int_equal(rig_complete(&rig, &first, 1, JOB_FAILED), 0);
     (void)rig_add_one(&rig);
@@ -153,8 +154,9 @@ static void only_so_many_wait(void **state)
 
 static int add_with_key(Rig *rig, Span owner, Span method, Span params)
 {
-    rig_op(rig, QUEUE_ENQUEUE)->spec = (QueueSpec){
-        .method = method, .params = params, .owner = owner, .idempotency_key = SPAN("key")};
+    OP_SET(rig_op(rig, QUEUE_ENQUEUE), spec,
+           (QueueSpec){
+               .method = method, .params = params, .owner = owner, .idempotency_key = SPAN("key")});
     return rig_run(rig);
 }
 
@@ -204,7 +206,7 @@ static void the_same_key_twice_in_one_batch_is_one_job(void **state)
     for (size_t i = 0; i < 2; i++) {
         queue_op_init(&ops[i]);
         ops[i].verb = QUEUE_ENQUEUE;
-        ops[i].spec = (QueueSpec){.method = SPAN("m"), .idempotency_key = SPAN("k")};
+        OP_SET(&ops[i], spec, (QueueSpec){.method = SPAN("m"), .idempotency_key = SPAN("k")});
         assert_int_equal(store_run(rig.store, &ops[i]), 0);
         assert_int_equal(ops[i].r, 0);
     }
@@ -242,15 +244,15 @@ static void what_is_no_id_is_said_to_be_none(void **state)
     rig_init(&rig);
     id = rig_add_one(&rig);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        rig_op(&rig, QUEUE_GET)->id = span_from_str(bad[i]);
+        OP_SET(rig_op(&rig, QUEUE_GET), id, span_from_str(bad[i]));
         if (rig_run(&rig) != QUEUE_E_BAD_ID) {
             fail_msg("%s: %d", bad[i], rig.op.r);
         }
     }
     /* A number that is there, with a secret that is not its. */
-    rig_op(&rig, QUEUE_GET)->id = SPAN("job-1-00000000000000000000000000000000");
+    OP_SET(rig_op(&rig, QUEUE_GET), id, SPAN("job-1-00000000000000000000000000000000"));
     assert_int_equal(rig_run(&rig), QUEUE_E_MISSING);
-    rig_op(&rig, QUEUE_GET)->id = SPAN("job-2-00000000000000000000000000000000");
+    OP_SET(rig_op(&rig, QUEUE_GET), id, SPAN("job-2-00000000000000000000000000000000"));
     assert_int_equal(rig_run(&rig), QUEUE_E_MISSING);
     id.text[strlen(id.text) - 1] ^= 1; /* another digit: '0' and '1', 'a' and '`'… */
     assert_true(rig_do(&rig, QUEUE_GET, &id) == QUEUE_E_MISSING || rig.op.r == QUEUE_E_BAD_ID);
@@ -267,12 +269,12 @@ static void jobs_of_another_owner_are_not_there(void **state)
     rig_init(&rig);
     id = RIG_ADD(&rig, .owner = SPAN("me"));
     for (size_t i = 0; i < 4; i++) {
-        rig_op(&rig, verbs[i])->id = span_from_str(id.text);
-        rig.op.owner = SPAN("you");
+        OP_SET(rig_op(&rig, verbs[i]), id, span_from_str(id.text));
+        OP_SET(&rig.op, owner, SPAN("you"));
         assert_int_equal(rig_run(&rig), QUEUE_E_MISSING);
     }
-    rig_op(&rig, QUEUE_GET)->id = span_from_str(id.text);
-    rig.op.owner = SPAN("me");
+    OP_SET(rig_op(&rig, QUEUE_GET), id, span_from_str(id.text));
+    OP_SET(&rig.op, owner, SPAN("me"));
     assert_int_equal(rig_run(&rig), 0);
     rig_deinit(&rig);
 }
@@ -318,7 +320,8 @@ static int64_t look(void *context, const QueueJob *job)
 static size_t claim_looking(Rig *rig, size_t max, size_t *n_asked)
 {
     *n_asked = 0;
-    rig_op(rig, QUEUE_CLAIM)->claim = (QueueClaim){.max = max, .look = look, .context = n_asked};
+    OP_SET(rig_op(rig, QUEUE_CLAIM), claim,
+           (QueueClaim){.max = max, .look = look, .context = n_asked});
     assert_int_equal(rig_run(rig), 0);
     return rig->op.n_jobs;
 }
@@ -340,7 +343,7 @@ static void a_job_whose_worker_is_away_stays_where_it_is(void **state)
     assert_int_equal(rig.op.n_changed, 2);
     assert_string_equal(rig.op.jobs[0].id, ids[1].text);
     assert_string_equal(rig.op.jobs[1].id, ids[3].text);
-    rig_op(&rig, QUEUE_GET)->id = span_from_str(ids[2].text);
+    OP_SET(rig_op(&rig, QUEUE_GET), id, span_from_str(ids[2].text));
     assert_int_equal(rig_run(&rig), 0);
     assert_int_equal(rig.op.jobs[0].state, JOB_ENQUEUED);
     assert_int_equal(rig.op.jobs[0].n_attempts, 0);
@@ -438,24 +441,24 @@ static void only_the_methods_that_are_named_are_claimed(void **state)
     ids[3] = rig_add(&rig, (QueueSpec){.method = SPAN("a"), .pool = SPAN("p"), .priority = 8});
     ids[4] = rig_add(&rig, (QueueSpec){.method = SPAN("c"), .pool = SPAN("p")});
     (void)rig_add(&rig, (QueueSpec){.method = SPAN("a"), .pool = SPAN("q")});
-    rig_op(&rig, QUEUE_CLAIM)->claim =
-        (QueueClaim){.pool = SPAN("p"), .max = 3, .methods = wanted, .n_methods = 4};
+    OP_SET(rig_op(&rig, QUEUE_CLAIM), claim,
+           (QueueClaim){.pool = SPAN("p"), .max = 3, .methods = wanted, .n_methods = 4});
     assert_int_equal(rig_run(&rig), 0);
     assert_int_equal(rig.op.n_jobs, 3);
     assert_string_equal(rig.op.jobs[0].id, ids[3].text);
     assert_string_equal(rig.op.jobs[1].id, ids[2].text);
     assert_string_equal(rig.op.jobs[2].id, ids[0].text);
-    rig_op(&rig, QUEUE_CLAIM)->claim =
-        (QueueClaim){.pool = SPAN("p"), .max = 3, .methods = wanted, .n_methods = 4};
+    OP_SET(rig_op(&rig, QUEUE_CLAIM), claim,
+           (QueueClaim){.pool = SPAN("p"), .max = 3, .methods = wanted, .n_methods = 4});
     assert_int_equal(rig_run(&rig), 0);
     assert_int_equal(rig.op.n_jobs, 1);
     assert_string_equal(rig.op.jobs[0].id, ids[4].text);
-    rig_op(&rig, QUEUE_CLAIM)->claim =
-        (QueueClaim){.pool = SPAN("p"), .max = 3, .methods = wanted, .n_methods = 0};
+    OP_SET(rig_op(&rig, QUEUE_CLAIM), claim,
+           (QueueClaim){.pool = SPAN("p"), .max = 3, .methods = wanted, .n_methods = 0});
     assert_int_equal(rig_run(&rig), 0);
     assert_int_equal(rig.op.n_jobs, 0);
-    rig_op(&rig, QUEUE_CLAIM)->claim =
-        (QueueClaim){.pool = SPAN(""), .max = 3, .methods = wanted, .n_methods = 1};
+    OP_SET(rig_op(&rig, QUEUE_CLAIM), claim,
+           (QueueClaim){.pool = SPAN(""), .max = 3, .methods = wanted, .n_methods = 1});
     assert_int_equal(rig_run(&rig), -EINVAL);
     rig_deinit(&rig);
 }
@@ -479,7 +482,7 @@ static void a_claim_takes_as_many_as_fit(void **state)
     (void)rig_op(&rig, QUEUE_CLAIM);
     arena_deinit(&rig.op.arena);
     arena_init(&rig.op.arena, 1024 * 1024);
-    rig.op.claim = (QueueClaim){.max = 2};
+    OP_SET(&rig.op, claim, (QueueClaim){.max = 2});
     assert_int_equal(rig_run(&rig), -ENOMEM);
     assert_false(rig.wrote);
     assert_int_equal(rig_claim(&rig, "", 3, 0), 1);
@@ -516,12 +519,13 @@ static void the_result_is_kept_as_it_was_given(void **state)
     rig_init(&rig);
     id = rig_add_one(&rig);
     assert_int_equal(rig_claim(&rig, "", 1, 0), 1);
-    rig_op(&rig, QUEUE_COMPLETE)->id = span_from_str(id.text);
+    OP_SET(rig_op(&rig, QUEUE_COMPLETE), id, span_from_str(id.text));
     rig.op.fence = 1;
-    rig.op.finish = (QueueFinish){.state = JOB_FAILED,
-                                  .code = SPAN("E1"),
-                                  .message = SPAN("broke"),
-                                  .result = SPAN("{ \"r\": 1e2 }")};
+    OP_SET(&rig.op, finish,
+           (QueueFinish){.state = JOB_FAILED,
+                         .code = SPAN("E1"),
+                         .message = SPAN("broke"),
+                         .result = SPAN("{ \"r\": 1e2 }")});
     rig_pass(&rig, 5);
     assert_int_equal(rig_run(&rig), 0);
     assert_text(rig.op.jobs[0].code, "E1");
@@ -579,10 +583,10 @@ static void completing_and_claiming_the_next_is_one_operation(void **state)
         ids[i] = rig_add_one(&rig);
     }
     assert_int_equal(rig_claim(&rig, "", 1, 0), 1);
-    rig_op(&rig, QUEUE_COMPLETE)->id = span_from_str(ids[0].text);
+    OP_SET(rig_op(&rig, QUEUE_COMPLETE), id, span_from_str(ids[0].text));
     rig.op.fence = 1;
-    rig.op.finish = (QueueFinish){.state = JOB_SUCCEEDED};
-    rig.op.claim = (QueueClaim){.max = 1, .worker = SPAN("w")};
+    OP_SET(&rig.op, finish, (QueueFinish){.state = JOB_SUCCEEDED});
+    OP_SET(&rig.op, claim, (QueueClaim){.max = 1, .worker = SPAN("w")});
     assert_int_equal(rig_run(&rig), 0);
     assert_int_equal(rig.op.n_jobs, 2);
     assert_string_equal(rig.op.jobs[0].id, ids[0].text);
@@ -591,10 +595,10 @@ static void completing_and_claiming_the_next_is_one_operation(void **state)
     assert_int_equal(rig.op.jobs[1].state, JOB_RUNNING);
 
     /* Without right to complete there is no claim either. */
-    rig_op(&rig, QUEUE_COMPLETE)->id = span_from_str(ids[1].text);
+    OP_SET(rig_op(&rig, QUEUE_COMPLETE), id, span_from_str(ids[1].text));
     rig.op.fence = 2;
-    rig.op.finish = (QueueFinish){.state = JOB_SUCCEEDED};
-    rig.op.claim = (QueueClaim){.max = 1};
+    OP_SET(&rig.op, finish, (QueueFinish){.state = JOB_SUCCEEDED});
+    OP_SET(&rig.op, claim, (QueueClaim){.max = 1});
     assert_int_equal(rig_run(&rig), QUEUE_E_LEASE);
     assert_int_equal(rig_state(&rig, &ids[2]), JOB_ENQUEUED);
     rig_deinit(&rig);
@@ -647,6 +651,47 @@ static void whoever_has_it_not_cannot_speak_for_it(void **state)
     assert_int_equal(rig_complete(&rig, &id, 2, JOB_FAILED), QUEUE_E_OVER);
     assert_int_equal(rig.op.jobs[0].state, JOB_SUCCEEDED);
     assert_int_equal(rig_beat(&rig, &id, 2, 1000), QUEUE_E_OVER);
+    rig_deinit(&rig);
+}
+
+/* The end of a job, from a worker whose lease may have ended. */
+static int complete_late(Rig *rig, const RigId *id, uint64_t fence)
+{
+    QueueOp *op = rig_op(rig, QUEUE_COMPLETE);
+
+    OP_SET(op, id, span_from_str(id->text));
+    op->fence = fence;
+    OP_SET(op, finish, (QueueFinish){.state = JOB_SUCCEEDED, .may_be_late = true});
+    return rig_run(rig);
+}
+
+static void a_late_answer_is_taken_while_nobody_else_has_the_job(void **state)
+{
+    QueueCounts counts;
+    RigId ids[3];
+    Rig rig;
+
+    (void)state;
+    rig_init(&rig);
+    ids[0] = RIG_ADD(&rig, .is_idempotent = false);
+    ids[1] = RIG_ADD(&rig, .is_idempotent = true);
+    ids[2] = RIG_ADD(&rig, .is_idempotent = true);
+    assert_int_equal(rig_claim(&rig, "", 3, 1000), 3);
+    assert_int_equal(complete_late(&rig, &ids[0], 0), QUEUE_E_LEASE);
+    rig_pass(&rig, 1000);
+    rig_sweep(&rig); /* FAILED, and ENQUEUED again */
+    assert_int_equal(complete_late(&rig, &ids[0], 1), 0);
+    assert_int_equal(complete_late(&rig, &ids[1], 1), 0);
+    assert_int_equal(complete_late(&rig, &ids[1], 1), QUEUE_E_OVER);
+    assert_text(rig_get(&rig, &ids[0])->code, "OK");
+    rig_pass(&rig, LIMIT_QUEUE_BACKOFF_MS);
+    rig_sweep(&rig);
+    assert_int_equal(rig_claim(&rig, "", 3, 1000), 1); /* the last one, and none of the others */
+    assert_int_equal(complete_late(&rig, &ids[2], 1), QUEUE_E_LEASE);
+    assert_int_equal(complete_late(&rig, &ids[2], 2), 0);
+    rig_count(&rig, &counts);
+    assert_int_equal(counts.n[JOB_SUCCEEDED], 3);
+    assert_int_equal(counts.n[JOB_FAILED] + counts.n[JOB_ENQUEUED] + counts.n[JOB_DISPATCHING], 0);
     rig_deinit(&rig);
 }
 
@@ -727,7 +772,7 @@ static void a_batch_that_is_undone_has_never_been(void **state)
     rig_init(&rig);
     id = rig_add_one(&rig);
     assert_int_equal(store_begin(rig.store, rig.now), 0);
-    rig_op(&rig, QUEUE_CLAIM)->claim = (QueueClaim){.max = 1, .lease_ms = 10};
+    OP_SET(rig_op(&rig, QUEUE_CLAIM), claim, (QueueClaim){.max = 1, .lease_ms = 10});
     assert_int_equal(store_run(rig.store, &rig.op), 0);
     store_rollback(rig.store);
     store_rollback(rig.store); /* twice is once */
@@ -764,6 +809,7 @@ int main(void)
         cmocka_unit_test(completing_and_claiming_the_next_is_one_operation),
         cmocka_unit_test(an_attempt_that_did_not_begin_is_made_again_until_it_is_dead),
         cmocka_unit_test(whoever_has_it_not_cannot_speak_for_it),
+        cmocka_unit_test(a_late_answer_is_taken_while_nobody_else_has_the_job),
         cmocka_unit_test(a_job_is_cancelled_once_wherever_it_is),
         cmocka_unit_test(what_failed_may_be_tried_again_what_succeeded_not),
         cmocka_unit_test(a_verb_that_is_none_is_refused),

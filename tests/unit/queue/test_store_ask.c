@@ -3,15 +3,16 @@
 
 #include <errno.h>
 
+#include "support/queue_op.h"
 #include "unit/queue/store_rig.h"
 
 static int ask(Rig *rig, const RigId *id, uint64_t fence, const char *asks)
 {
     QueueOp *op = rig_op(rig, QUEUE_ASK);
 
-    op->id = span_from_str(id->text);
+    OP_SET(op, id, span_from_str(id->text));
     op->fence = fence;
-    op->asks = span_from_str(asks);
+    OP_SET(op, asks, span_from_str(asks));
     return rig_run(rig);
 }
 
@@ -19,8 +20,8 @@ static int answer(Rig *rig, const RigId *id, const char *inputs)
 {
     QueueOp *op = rig_op(rig, QUEUE_ANSWER);
 
-    op->id = span_from_str(id->text);
-    op->inputs = span_from_str(inputs);
+    OP_SET(op, id, span_from_str(id->text));
+    OP_SET(op, inputs, span_from_str(inputs));
     return rig_run(rig);
 }
 
@@ -208,10 +209,10 @@ static void a_note_that_was_changed_with_a_question_comes_with_the_next_claim(vo
     assert_int_equal(rig_claim(&rig, "", 1, 500), 1);
     assert_text(rig.op.jobs[0].note, "{\"n\":1}");
     op = rig_op(&rig, QUEUE_ASK);
-    op->id = span_from_str(id.text);
+    OP_SET(op, id, span_from_str(id.text));
     op->fence = 1;
-    op->asks = SPAN("{\"a\":1}");
-    op->spec.note = SPAN("{\"n\":2}");
+    OP_SET(op, asks, SPAN("{\"a\":1}"));
+    OP_SET(op, spec.note, SPAN("{\"n\":2}"));
     assert_int_equal(rig_run(&rig), 0);
     assert_int_equal(answer(&rig, &id, "{\"a\":true}"), 0);
     assert_int_equal(rig_claim(&rig, "", 1, 500), 1);

@@ -2,18 +2,20 @@
 #include "store_rig.h"
 
 #include "queue/store_sqlite.h"
+#include "support/queue_op.h"
 
 /* Claims up to max jobs of the pool "p" with that method; they are in rig->op.jobs. */
 static size_t claim_method(Rig *rig, const char *method, size_t max)
 {
     const Span wanted = span_from_str(method);
 
-    rig_op(rig, QUEUE_CLAIM)->claim = (QueueClaim){.pool = SPAN("p"),
-                                                   .worker = SPAN("w"),
-                                                   .max = max,
-                                                   .lease_ms = 1000,
-                                                   .methods = &wanted,
-                                                   .n_methods = 1};
+    OP_SET(rig_op(rig, QUEUE_CLAIM), claim,
+           (QueueClaim){.pool = SPAN("p"),
+                        .worker = SPAN("w"),
+                        .max = max,
+                        .lease_ms = 1000,
+                        .methods = &wanted,
+                        .n_methods = 1});
     assert_int_equal(rig_run(rig), 0);
     return rig->op.n_jobs;
 }
@@ -123,8 +125,8 @@ static void what_is_undone_is_done_again(void **state)
     (void)state;
     rig_init(&rig);
     (void)RIG_ADD(&rig, .method = SPAN("a"), .pool = SPAN("p"));
-    rig_op(&rig, QUEUE_CLAIM)->claim =
-        (QueueClaim){.pool = SPAN("p"), .max = 1, .methods = &wanted, .n_methods = 1};
+    OP_SET(rig_op(&rig, QUEUE_CLAIM), claim,
+           (QueueClaim){.pool = SPAN("p"), .max = 1, .methods = &wanted, .n_methods = 1});
     assert_int_equal(store_begin(rig.store, rig.now), 0);
     assert_int_equal(store_run(rig.store, &rig.op), 0);
     assert_int_equal(rig.op.n_jobs, 1);
@@ -150,15 +152,15 @@ static void many_are_named_a_few_at_a_time(void **state)
     (void)state;
     rig_init(&rig);
     assert_int_equal(store_begin(rig.store, rig.now), 0);
+    OP_SET(rig_op(&rig, QUEUE_ENQUEUE), spec, (QueueSpec){.method = SPAN("a"), .pool = SPAN("p")});
     for (int i = 0; i < N; i++) {
-        rig_op(&rig, QUEUE_ENQUEUE)->spec = (QueueSpec){.method = SPAN("a"), .pool = SPAN("p")};
         assert_int_equal(store_run(rig.store, &rig.op), 0);
         assert_int_equal(rig.op.r, 0);
     }
     assert_int_equal(store_commit(rig.store, &wrote), 0);
     last = RIG_ADD(&rig, .method = SPAN("z"), .pool = SPAN("p"));
-    rig_op(&rig, QUEUE_CLAIM)->claim =
-        (QueueClaim){.pool = SPAN("p"), .max = 1, .methods = &wanted, .n_methods = 1};
+    OP_SET(rig_op(&rig, QUEUE_CLAIM), claim,
+           (QueueClaim){.pool = SPAN("p"), .max = 1, .methods = &wanted, .n_methods = 1});
     do {
         assert_int_equal(store_begin(rig.store, rig.now), 0);
         r = store_run(rig.store, &rig.op);

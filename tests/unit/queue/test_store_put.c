@@ -2,18 +2,24 @@
 #include "queue/store_sqlite.h"
 
 #include "store_rig.h"
+#include "support/queue_op.h"
 
 enum {
     MANY = 3 * STORE_PUTS + 7
 };
 
+/* One for each step of a job: an operation is not used again before its batch is committed. */
 static QueueOp ops[MANY];
+static QueueOp claims[MANY];
+static QueueOp ends[MANY];
 static RigId ids[MANY];
 
 static void ops_init(void)
 {
     for (size_t i = 0; i < MANY; i++) {
         queue_op_init(&ops[i]);
+        queue_op_init(&claims[i]);
+        queue_op_init(&ends[i]);
     }
 }
 
@@ -21,6 +27,8 @@ static void ops_deinit(void)
 {
     for (size_t i = 0; i < MANY; i++) {
         queue_op_deinit(&ops[i]);
+        queue_op_deinit(&claims[i]);
+        queue_op_deinit(&ends[i]);
     }
 }
 
@@ -44,28 +52,27 @@ static void run(Rig *rig, QueueOp *op)
 static void enqueue(Rig *rig, size_t i)
 {
     ops[i].verb = QUEUE_ENQUEUE;
-    ops[i].spec = (QueueSpec){.method = SPAN("m"), .params = SPAN("{\"a\":1}")};
+    OP_SET(&ops[i], spec, (QueueSpec){.method = SPAN("m"), .params = SPAN("{\"a\":1}")});
     run(rig, &ops[i]);
     ids[i] = rig_id(&ops[i].jobs[0]);
 }
 
 static void claim(Rig *rig, size_t i)
 {
-    ops[i].verb = QUEUE_CLAIM;
-    ops[i].claim = (QueueClaim){.max = 1, .worker = SPAN("w")};
-    run(rig, &ops[i]);
-    assert_int_equal(ops[i].n_jobs, 1);
-    assert_string_equal(ops[i].jobs[0].id, ids[i].text);
+    claims[i].verb = QUEUE_CLAIM;
+    OP_SET(&claims[i], claim, (QueueClaim){.max = 1, .worker = SPAN("w")});
+    run(rig, &claims[i]);
+    assert_int_equal(claims[i].n_jobs, 1);
+    assert_string_equal(claims[i].jobs[0].id, ids[i].text);
 }
 
 static void complete(Rig *rig, size_t i)
 {
-    ops[i].verb = QUEUE_COMPLETE;
-    ops[i].id = span_from_str(ids[i].text);
-    ops[i].fence = 1;
-    ops[i].claim = (QueueClaim){.max = 0};
-    ops[i].finish = (QueueFinish){.state = JOB_SUCCEEDED, .result = SPAN("{\"b\":2}")};
-    run(rig, &ops[i]);
+    ends[i].verb = QUEUE_COMPLETE;
+    OP_SET(&ends[i], id, span_from_str(ids[i].text));
+    ends[i].fence = 1;
+    OP_SET(&ends[i], finish, (QueueFinish){.state = JOB_SUCCEEDED, .result = SPAN("{\"b\":2}")});
+    run(rig, &ends[i]);
 }
 
 static void assert_ended(Rig *rig, const RigId *id)
@@ -148,12 +155,12 @@ static void what_is_asked_in_the_same_batch_sees_them(void **state)
     begin(&rig);
     enqueue(&rig, 0);
     get.verb = QUEUE_GET;
-    get.id = span_from_str(ids[0].text);
+    OP_SET(&get, id, span_from_str(ids[0].text));
     run(&rig, &get);
     assert_text(get.jobs[0].params, "{\"a\":1}");
     claim(&rig, 0);
     get.verb = QUEUE_LIST;
-    get.list = (QueueList){.has_state = true, .state = JOB_RUNNING};
+    OP_SET(&get, list, (QueueList){.has_state = true, .state = JOB_RUNNING});
     run(&rig, &get);
     assert_int_equal(get.n_jobs, 1);
     complete(&rig, 0);
@@ -177,7 +184,7 @@ static void a_key_that_waits_is_known(void **state)
     begin(&rig);
     for (size_t i = 0; i < 2; i++) {
         ops[i].verb = QUEUE_ENQUEUE;
-        ops[i].spec = (QueueSpec){.method = SPAN("m"), .idempotency_key = SPAN("k")};
+        OP_SET(&ops[i], spec, (QueueSpec){.method = SPAN("m"), .idempotency_key = SPAN("k")});
         run(&rig, &ops[i]);
     }
     assert_false(ops[0].is_known);
@@ -205,7 +212,7 @@ static void what_is_undone_is_not_written_later(void **state)
     assert_int_equal(rig_do(&rig, QUEUE_GET, &ids[0]), QUEUE_E_MISSING);
     begin(&rig);
     ops[2].verb = QUEUE_CLAIM;
-    ops[2].claim = (QueueClaim){.max = 1};
+    OP_SET(&ops[2], claim, (QueueClaim){.max = 1});
     run(&rig, &ops[2]);
     assert_int_equal(ops[2].n_jobs, 1);
     store_rollback(rig.store);
@@ -231,12 +238,12 @@ static void a_retry_comes_behind_the_end_that_waits(void **state)
     begin(&rig);
     claim(&rig, 0);
     ops[1].verb = QUEUE_COMPLETE;
-    ops[1].id = span_from_str(ids[0].text);
+    OP_SET(&ops[1], id, span_from_str(ids[0].text));
     ops[1].fence = 1;
-    ops[1].finish = (QueueFinish){.state = JOB_FAILED, .result = SPAN("{\"b\":2}")};
+    OP_SET(&ops[1], finish, (QueueFinish){.state = JOB_FAILED, .result = SPAN("{\"b\":2}")});
     run(&rig, &ops[1]);
     ops[2].verb = QUEUE_RETRY;
-    ops[2].id = span_from_str(ids[0].text);
+    OP_SET(&ops[2], id, span_from_str(ids[0].text));
     run(&rig, &ops[2]);
     commit(&rig);
     rig_reopen(&rig);

@@ -2,11 +2,12 @@
 #include "queue/store_sqlite.h"
 
 #include "base/arena.h"
+#include "support/queue_op.h"
 #include "unit/queue/store_rig.h"
 
 static size_t list(Rig *rig, QueueList what)
 {
-    rig_op(rig, QUEUE_LIST)->list = what;
+    OP_SET(rig_op(rig, QUEUE_LIST), list, what);
     assert_int_equal(rig_run(rig), 0);
     assert_false(rig->wrote);
     return rig->op.n_jobs;
@@ -39,7 +40,7 @@ static void lists_are_newest_first_in_pages(void **state)
     assert_int_equal(n, 7);
     assert_int_equal(list(&rig, (QueueList){.with_bodies = true}), 7);
     assert_text(rig.op.jobs[0].params, "{\"big\":1}");
-    rig_op(&rig, QUEUE_LIST)->list.before = SPAN("job-x");
+    OP_SET(rig_op(&rig, QUEUE_LIST), list.before, SPAN("job-x"));
     assert_int_equal(rig_run(&rig), QUEUE_E_BAD_ID);
     rig_deinit(&rig);
 }
@@ -263,7 +264,7 @@ static void what_is_read_ahead_is_never_out_of_date(void **state)
             break;
         case 5: { /* undone */
             assert_int_equal(store_begin(rig.store, rig.now), 0);
-            rig_op(&rig, QUEUE_CLAIM)->claim = (QueueClaim){.pool = pool, .max = 3};
+            OP_SET(rig_op(&rig, QUEUE_CLAIM), claim, (QueueClaim){.pool = pool, .max = 3});
             assert_int_equal(store_run(rig.store, &rig.op), 0);
             store_rollback(rig.store);
             break;
@@ -279,8 +280,8 @@ static void what_is_read_ahead_is_never_out_of_date(void **state)
                 first = sqlite3_column_int64(look, 0);
             }
             (void)sqlite3_finalize(look);
-            rig_op(&rig, QUEUE_CLAIM)->claim =
-                (QueueClaim){.pool = pool, .max = 1, .lease_ms = random >> 50 & 1 ? 40 : 0};
+            OP_SET(rig_op(&rig, QUEUE_CLAIM), claim,
+                   (QueueClaim){.pool = pool, .max = 1, .lease_ms = random >> 50 & 1 ? 40 : 0});
             assert_int_equal(rig_run(&rig), 0);
             assert_int_equal(rig.op.n_jobs, first != 0 ? 1 : 0);
             if (first != 0) {

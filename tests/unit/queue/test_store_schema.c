@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "support/alloc_testing.h"
 #include "support/files.h"
+#include "support/queue_op.h"
 #include "unit/queue/store_rig.h"
 
 static int try_open(const char *path, Diag *diag)
@@ -61,6 +62,26 @@ static int64_t sql_number(const char *path, const char *sql)
 static void rig_shut(Rig *rig)
 {
     rig->store = store_close(rig->store);
+}
+
+static void fill(Rig *rig, int n)
+{
+    for (int i = 0; i < n; i++) {
+        (void)RIG_ADD(rig, .params = SPAN("{\"some\":\"text that takes a little room\"}"));
+    }
+}
+
+static int64_t jobs_in(const char *path)
+{
+    QueueConfig config = {.path = path};
+    Diag diag = DIAG_NULL;
+    Store *store = NULL;
+    int64_t n;
+
+    assert_int_equal(store_open(&store, &config, &diag), 0);
+    n = store->tally.n[JOB_ENQUEUED];
+    (void)store_close(store);
+    return n;
 }
 
 static void a_new_file_is_its_users_alone(void **state)
@@ -133,6 +154,71 @@ static void the_lock_of_a_process_that_was_killed_is_gone(void **state)
     rig_deinit(&rig);
 }
 
+/* In a process of its own: what it found, as an exit status. */
+static int read_and_write(const char *path, const char *copy)
+{
+    char vacuum[256];
+    sqlite3 *db = NULL;
+    sqlite3 *to = NULL;
+    sqlite3_backup *backup;
+
+    (void)snprintf(vacuum, sizeof(vacuum), "VACUUM INTO '%s.2'", copy);
+    if (sqlite3_open(path, &db) != SQLITE_OK || sqlite3_open(copy, &to) != SQLITE_OK) {
+        return 1;
+    }
+    backup = sqlite3_backup_init(to, "main", db, "main");
+    if (backup == NULL || sqlite3_backup_step(backup, -1) != SQLITE_DONE ||
+        sqlite3_backup_finish(backup) != SQLITE_OK) {
+        return 2;
+    }
+    if (sqlite3_exec(db, vacuum, NULL, NULL, NULL) != SQLITE_OK) {
+        return 3;
+    }
+    /* Nobody but the one who has it may write. */
+    if (sqlite3_exec(db, "UPDATE meta SET n0 = 99", NULL, NULL, NULL) != SQLITE_BUSY) {
+        return 4;
+    }
+    return sqlite3_close(to) == SQLITE_OK && sqlite3_close(db) == SQLITE_OK ? 0 : 5;
+}
+
+static void others_may_copy_it_while_it_is_used(void **state)
+{
+    char copy[128];
+    char second[136];
+    char path[96];
+    char byte = 0;
+    int wires[2];
+    int status = 0;
+    pid_t child;
+    Rig rig;
+
+    (void)state;
+    rig_init_file(&rig);
+    rig_shut(&rig);
+    (void)snprintf(path, sizeof(path), "%s", rig.path);
+    (void)snprintf(copy, sizeof(copy), "%s.copy", rig.path);
+    (void)snprintf(second, sizeof(second), "%s.2", copy);
+    assert_int_equal(pipe(wires), 0);
+    child = fork(); /* before it is open here: SQLite knows its locks by process */
+    if (child == 0) {
+        _exit(read(wires[0], &byte, 1) == 1 ? read_and_write(path, copy) : 9);
+    }
+    rig_open(&rig);
+    fill(&rig, 20);
+    assert_int_equal(write(wires[1], &byte, 1), 1);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    fill(&rig, 1); /* and it goes on */
+    assert_int_equal(rig.store->tally.n[JOB_ENQUEUED], 21);
+    assert_int_equal(jobs_in(copy), 20);
+    assert_int_equal(jobs_in(second), 20);
+    assert_int_equal(unlink(copy), 0);
+    assert_int_equal(unlink(second), 0);
+    assert_int_equal(close(wires[0]), 0);
+    assert_int_equal(close(wires[1]), 0);
+    rig_deinit(&rig);
+}
+
 static void a_newer_version_is_left_alone(void **state)
 {
     Diag diag;
@@ -179,7 +265,7 @@ static void every_older_version_is_brought_to_this_one(void **state)
         }
         id = RIG_ADD(&rig, .owner = SPAN("me"));
         assert_int_equal(rig_state(&rig, &id), JOB_ENQUEUED);
-        rig_op(&rig, QUEUE_LIST)->list.owner = SPAN("me");
+        OP_SET(rig_op(&rig, QUEUE_LIST), list.owner, SPAN("me"));
         assert_int_equal(rig_run(&rig), 0);
         assert_int_equal(rig.op.n_jobs, 1);
         rig_shut(&rig);
@@ -218,6 +304,15 @@ static void write_file(const char *path, const char *text, size_t n)
     assert_int_equal(close(fd), 0);
 }
 
+static void copy_file(const char *from, const char *to)
+{
+    size_t n = 0;
+    char *bytes = files_read(from, &n);
+
+    write_file(to, bytes, n);
+    free(bytes);
+}
+
 static void what_is_no_database_is_not_touched(void **state)
 {
     static const char text[] =
@@ -241,9 +336,35 @@ static void what_is_no_database_is_not_touched(void **state)
     rig_deinit(&rig);
 }
 
+/* Refused, and neither changed by a byte nor given company. */
+static void assert_left_alone(const char *path, const char *word)
+{
+    size_t n_before = 0;
+    size_t n_after = 0;
+    char *before = files_read(path, &n_before);
+    char beside[128];
+    char *after;
+    Diag diag;
+
+    assert_int_equal(try_open(path, &diag), QUEUE_E_DAMAGED);
+    if (strstr(diag.message, word) == NULL || strstr(diag.message, path) == NULL) {
+        fail_msg("%s", diag.message);
+    }
+    after = files_read(path, &n_after);
+    assert_int_equal(n_after, n_before);
+    assert_memory_equal(after, before, n_before);
+    free(before);
+    free(after);
+    for (int i = 0; i < 3; i++) {
+        static const char *const names[] = {"-wal", "-shm", "-journal"};
+
+        (void)snprintf(beside, sizeof(beside), "%s%s", path, names[i]);
+        assert_int_equal(access(beside, F_OK), -1);
+    }
+}
+
 static void another_programs_database_is_not_touched(void **state)
 {
-    Diag diag;
     Rig rig;
 
     (void)state;
@@ -251,11 +372,72 @@ static void another_programs_database_is_not_touched(void **state)
     rig_shut(&rig);
     assert_int_equal(unlink(rig.path), 0);
     sql_exec(rig.path, "CREATE TABLE mine(x)");
-    assert_int_equal(try_open(rig.path, &diag), QUEUE_E_DAMAGED);
-    assert_non_null(strstr(diag.message, "another program"));
-    assert_int_equal(sql_number(rig.path, "SELECT count(*) FROM sqlite_schema"), 1);
+    assert_left_alone(rig.path, "another program");
+    sql_exec(rig.path, "PRAGMA journal_mode = WAL");
+    assert_left_alone(rig.path, "another program");
     sql_exec(rig.path, "DROP TABLE mine; PRAGMA application_id = 7");
+    assert_left_alone(rig.path, "another program");
+    rig_deinit(&rig);
+}
+
+static void an_empty_file_is_no_new_queue(void **state)
+{
+    char log[112];
+    Diag diag;
+    Rig rig;
+
+    (void)state;
+    rig_init_file(&rig);
+    (void)rig_add_one(&rig);
+    rig_shut(&rig);
+    assert_int_equal(truncate(rig.path, 0), 0);
+    assert_left_alone(rig.path, "is empty");
+    (void)snprintf(log, sizeof(log), "%s-wal", rig.path);
+    write_file(log, "a log", 5);
     assert_int_equal(try_open(rig.path, &diag), QUEUE_E_DAMAGED);
+    assert_non_null(strstr(diag.message, "log"));
+    /* SQLite would remove the log of a file that is new. */
+    assert_int_equal(unlink(rig.path), 0);
+    assert_int_equal(try_open(rig.path, &diag), QUEUE_E_DAMAGED);
+    assert_non_null(strstr(diag.message, log));
+    assert_int_equal(access(log, F_OK), 0);
+    assert_int_equal(access(rig.path, F_OK), -1);
+    assert_int_equal(unlink(log), 0);
+    assert_int_equal(try_open(rig.path, &diag), 0); /* and so one begins anew */
+    rig_deinit(&rig);
+}
+
+/* As versions before left it: the file turned to a log, and all else in that log. */
+static void a_queue_that_lies_in_its_log_is_ours(void **state)
+{
+    char log[112];
+    char copy[112];
+    Rig rig;
+    sqlite3 *db = NULL;
+    Diag diag;
+
+    (void)state;
+    rig_init_file(&rig);
+    rig_shut(&rig);
+    assert_int_equal(unlink(rig.path), 0);
+    (void)snprintf(copy, sizeof(copy), "%s.old", rig.path);
+    (void)snprintf(log, sizeof(log), "%s.old-wal", rig.path);
+    assert_int_equal(sqlite3_open(copy, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, store_migrations[0], NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "PRAGMA user_version = 1; PRAGMA application_id = 1953984817",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    copy_file(copy, rig.path);
+    (void)snprintf(copy, sizeof(copy), "%s-wal", rig.path);
+    copy_file(log, copy); /* while it is there: the end of the other moves it */
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    assert_int_equal(try_open(rig.path, &diag), 0);
+    assert_int_equal(sql_number(rig.path, "PRAGMA user_version"), store_n_migrations);
+    (void)snprintf(copy, sizeof(copy), "%s.old", rig.path);
+    assert_int_equal(unlink(copy), 0);
     rig_deinit(&rig);
 }
 
@@ -283,6 +465,7 @@ static int try_open_as_another(const char *path)
 
 static void a_folder_that_cannot_be_written_is_said_to_be_so(void **state)
 {
+    char log[112];
     Rig rig;
 
     (void)state;
@@ -296,6 +479,8 @@ static void a_folder_that_cannot_be_written_is_said_to_be_so(void **state)
     assert_int_equal(chmod(rig.path, 0444), 0);
     assert_int_equal(try_open_as_another(rig.path), QUEUE_E_READ_ONLY);
     assert_int_equal(unlink(rig.path), 0);
+    (void)snprintf(log, sizeof(log), "%s-wal", rig.path);
+    assert_int_equal(unlink(log), 0); /* of the one that did not close it */
     assert_int_equal(chmod(rig.folder, 0555), 0);
     assert_int_equal(try_open_as_another(rig.path), QUEUE_E_READ_ONLY);
     assert_int_equal(chmod(rig.folder, 0700), 0);
@@ -325,13 +510,6 @@ static void garble(const char *path, off_t at, size_t n)
         assert_int_equal(pwrite(fd, &was, 1, at + (off_t)i), 1);
     }
     assert_int_equal(close(fd), 0);
-}
-
-static void fill(Rig *rig, int n)
-{
-    for (int i = 0; i < n; i++) {
-        (void)RIG_ADD(rig, .params = SPAN("{\"some\":\"text that takes a little room\"}"));
-    }
 }
 
 static void a_damaged_file_is_found_after_an_end_that_was_not_orderly(void **state)
@@ -379,15 +557,6 @@ typedef struct Crashed {
     char log[128];
 } Crashed;
 
-static void copy_file(const char *from, const char *to)
-{
-    size_t n = 0;
-    char *bytes = files_read(from, &n);
-
-    write_file(to, bytes, n);
-    free(bytes);
-}
-
 static void crash(const Rig *rig, Crashed *ret)
 {
     char log[112];
@@ -401,8 +570,12 @@ static void crash(const Rig *rig, Crashed *ret)
 
 static void crashed_remove(const Crashed *crashed)
 {
+    char index[128];
+
+    (void)snprintf(index, sizeof(index), "%s-shm", crashed->path);
     (void)unlink(crashed->path);
     (void)unlink(crashed->log);
+    (void)unlink(index);
 }
 
 static off_t log_size(const Crashed *crashed)
@@ -411,19 +584,6 @@ static off_t log_size(const Crashed *crashed)
 
     assert_int_equal(stat(crashed->log, &about), 0);
     return about.st_size;
-}
-
-static int64_t jobs_in(const char *path)
-{
-    QueueConfig config = {.path = path};
-    Diag diag = DIAG_NULL;
-    Store *store = NULL;
-    int64_t n;
-
-    assert_int_equal(store_open(&store, &config, &diag), 0);
-    n = store->tally.n[JOB_ENQUEUED];
-    (void)store_close(store);
-    return n;
 }
 
 #define FRAME (4096 + 24)
@@ -585,22 +745,21 @@ static int scenario(void *context)
     queue_op_init(&op);
     r = store_open(&store, &config, &diag);
     if (r == 0) {
-        op.verb = QUEUE_ENQUEUE;
-        op.spec = (QueueSpec){.method = SPAN("m"), .idempotency_key = SPAN("k")};
+        queue_op_set(&op, QUEUE_ENQUEUE,
+                     &(QueueOrder){.spec = {.method = SPAN("m"), .idempotency_key = SPAN("k")}});
         r = scenario_op(store, &op);
     }
     if (r == 0) {
-        op.verb = QUEUE_CLAIM;
-        op.claim = (QueueClaim){.max = 2, .lease_ms = 10, .worker = SPAN("w")};
+        queue_op_set(&op, QUEUE_CLAIM,
+                     &(QueueOrder){.claim = {.max = 2, .lease_ms = 10, .worker = SPAN("w")}});
         r = scenario_op(store, &op);
     }
     if (r == 0) {
         RigId id = rig_id(&op.jobs[0]);
 
-        op.verb = QUEUE_ASK;
-        op.id = span_from_str(id.text);
+        queue_op_set(&op, QUEUE_ASK,
+                     &(QueueOrder){.id = span_from_str(id.text), .asks = SPAN("{\"a\":1}")});
         op.fence = 1;
-        op.asks = SPAN("{\"a\":1}");
         r = scenario_op(store, &op);
         if (r == 0) {
             op.verb = QUEUE_LIST;
@@ -650,11 +809,14 @@ int main(void)
         cmocka_unit_test(a_new_file_is_its_users_alone),
         cmocka_unit_test(a_second_process_is_told_that_it_is_busy),
         cmocka_unit_test(the_lock_of_a_process_that_was_killed_is_gone),
+        cmocka_unit_test(others_may_copy_it_while_it_is_used),
         cmocka_unit_test(a_newer_version_is_left_alone),
         cmocka_unit_test(every_older_version_is_brought_to_this_one),
         cmocka_unit_test(a_migration_that_fails_leaves_the_version_that_was),
         cmocka_unit_test(what_is_no_database_is_not_touched),
         cmocka_unit_test(another_programs_database_is_not_touched),
+        cmocka_unit_test(an_empty_file_is_no_new_queue),
+        cmocka_unit_test(a_queue_that_lies_in_its_log_is_ours),
         cmocka_unit_test(a_folder_that_cannot_be_written_is_said_to_be_so),
         cmocka_unit_test(a_folder_that_is_not_there_is_an_error),
         cmocka_unit_test(a_damaged_file_is_found_after_an_end_that_was_not_orderly),

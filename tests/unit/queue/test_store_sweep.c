@@ -1,6 +1,9 @@
 /* What happens by itself: leases, time-outs, delays, results that become old; and after a start. */
 #include "queue/store.h"
 
+#include "base/limits.h"
+#include "queue/store_sqlite.h"
+#include "support/queue_op.h"
 #include "unit/queue/store_rig.h"
 
 #define HOUR_MS ((int64_t)60 * 60 * 1000)
@@ -157,9 +160,9 @@ static RigId add_done(Rig *rig, Span result, int64_t keep_ms)
     RigId id = RIG_ADD(rig, .keep_ms = keep_ms, .idempotency_key = SPAN_NULL);
 
     assert_int_equal(rig_claim(rig, "", 1, 0), 1);
-    rig_op(rig, QUEUE_COMPLETE)->id = span_from_str(id.text);
+    OP_SET(rig_op(rig, QUEUE_COMPLETE), id, span_from_str(id.text));
     rig->op.fence = 1;
-    rig->op.finish = (QueueFinish){.state = JOB_SUCCEEDED, .result = result};
+    OP_SET(&rig->op, finish, (QueueFinish){.state = JOB_SUCCEEDED, .result = result});
     assert_int_equal(rig_run(rig), 0);
     return id;
 }
@@ -267,9 +270,10 @@ static void results_that_have_gone_do_not_count(void **state)
     failed = rig_add_one(&rig);
     for (uint64_t fence = 1; fence <= 4; fence++) {
         assert_int_equal(rig_claim(&rig, "", 1, 0), 1);
-        rig_op(&rig, QUEUE_COMPLETE)->id = span_from_str(failed.text);
+        OP_SET(rig_op(&rig, QUEUE_COMPLETE), id, span_from_str(failed.text));
         rig.op.fence = fence;
-        rig.op.finish = (QueueFinish){.state = JOB_FAILED, .result = span_make(body, sizeof(body))};
+        OP_SET(&rig.op, finish,
+               (QueueFinish){.state = JOB_FAILED, .result = span_make(body, sizeof(body))});
         assert_int_equal(rig_run(&rig), 0);
         if (fence < 4) {
             assert_int_equal(rig_do(&rig, QUEUE_RETRY, &failed), 0);
@@ -353,9 +357,9 @@ static void what_was_put_by_waits_for_its_time_or_to_be_woken(void **state)
         (void)rig_claim(&rig, "", 1, 0);
         assert_int_equal(rig.op.n_jobs, 1);
         id = rig_id(&rig.op.jobs[0]);
-        rig_op(&rig, QUEUE_COMPLETE)->finish =
-            (QueueFinish){.state = JOB_ENQUEUED, .away_ms = i == 0 ? 1000 : 2000};
-        rig.op.id = span_from_str(id.text);
+        OP_SET(rig_op(&rig, QUEUE_COMPLETE), finish,
+               (QueueFinish){.state = JOB_ENQUEUED, .away_ms = i == 0 ? 1000 : 2000});
+        OP_SET(&rig.op, id, span_from_str(id.text));
         rig.op.fence = 1;
         assert_int_equal(rig_run(&rig), 0);
         assert_int_equal(rig.op.jobs[0].n_attempts, 0);
@@ -507,6 +511,86 @@ static void a_clock_set_back_while_nothing_ran_holds_no_job_for_longer_than_its_
     rig_deinit(&rig);
 }
 
+/* ---- jobs that end their process ---- */
+
+/* It ends in the middle of its jobs, and another starts. */
+static void crash(Rig *rig)
+{
+    rig->store->is_broken = true; /* its end leaves no mark */
+    rig_reopen(rig);
+}
+
+static void claim_after(Rig *rig, int64_t delay_ms)
+{
+    rig_pass(rig, delay_ms);
+    rig_sweep(rig);
+    assert_int_equal(rig_claim(rig, "", 1, 0), 1);
+}
+
+static void three_crashes_in_a_row_are_enough(void **state)
+{
+    const QueueJob *job;
+    RigId id;
+    Rig rig;
+
+    (void)state;
+    rig_init_file(&rig);
+    id = RIG_ADD(&rig, .is_idempotent = true, .max_attempts = 100);
+    for (int i = 0; i < LIMIT_QUEUE_CRASHES; i++) {
+        assert_int_equal(rig_state(&rig, &id), JOB_ENQUEUED);
+        claim_after(&rig, LIMIT_QUEUE_BACKOFF_MAX_MS);
+        crash(&rig);
+    }
+    job = rig_get(&rig, &id);
+    assert_int_equal(job->state, JOB_DEAD);
+    assert_text(job->code, QUEUE_CODE_QUARANTINED);
+    assert_text(job->message, QUEUE_TEXT_QUARANTINED);
+    crash(&rig);
+    assert_int_equal(rig_state(&rig, &id), JOB_DEAD);
+    /* Whoever runs it again knows why. */
+    assert_int_equal(rig_do(&rig, QUEUE_RETRY, &id), 0);
+    claim_after(&rig, 0);
+    crash(&rig);
+    assert_int_equal(rig_state(&rig, &id), JOB_ENQUEUED);
+    rig_deinit(&rig);
+}
+
+static void orderly_ends_are_no_crashes(void **state)
+{
+    RigId id;
+    Rig rig;
+
+    (void)state;
+    rig_init_file(&rig);
+    id = RIG_ADD(&rig, .is_idempotent = true, .max_attempts = 100);
+    for (int i = 0; i < 2 * LIMIT_QUEUE_CRASHES; i++) {
+        claim_after(&rig, LIMIT_QUEUE_BACKOFF_MAX_MS);
+        rig_reopen(&rig);
+        assert_int_equal(rig_state(&rig, &id), JOB_ENQUEUED);
+    }
+    rig_deinit(&rig);
+}
+
+static void an_attempt_that_ends_breaks_the_row(void **state)
+{
+    RigId id;
+    Rig rig;
+
+    (void)state;
+    rig_init_file(&rig);
+    id = RIG_ADD(&rig, .is_idempotent = true, .max_attempts = 100);
+    for (int i = 0; i < 2 * LIMIT_QUEUE_CRASHES; i++) {
+        claim_after(&rig, LIMIT_QUEUE_BACKOFF_MAX_MS);
+        crash(&rig);
+        assert_int_equal(rig_state(&rig, &id), JOB_ENQUEUED);
+        if (i % 2 == 1) {
+            claim_after(&rig, LIMIT_QUEUE_BACKOFF_MAX_MS);
+            assert_int_equal(rig_complete(&rig, &id, rig.op.jobs[0].fence, JOB_ENQUEUED), 0);
+        }
+    }
+    rig_deinit(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -527,6 +611,9 @@ int main(void)
         cmocka_unit_test(a_lease_goes_on_over_a_restart_with_what_is_left_of_it),
         cmocka_unit_test(a_clock_set_back_while_it_ran_changes_no_lease),
         cmocka_unit_test(a_clock_set_back_while_nothing_ran_holds_no_job_for_longer_than_its_span),
+        cmocka_unit_test(three_crashes_in_a_row_are_enough),
+        cmocka_unit_test(orderly_ends_are_no_crashes),
+        cmocka_unit_test(an_attempt_that_ends_breaks_the_row),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

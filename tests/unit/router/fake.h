@@ -17,8 +17,8 @@ typedef struct Asker {
     CallResultKind kind;
     CallError error;
     bool is_error;
-    char message[256];
-    char data[4096];
+    char message[4096];
+    char data[8192];
     char content[8192]; /* pieces, or the keys of a list with blanks between them */
     char structured[4096];
     char cursor[64]; /* of the next page */
@@ -28,7 +28,7 @@ typedef struct Asker {
     Router *cancels_in_progress;
 
     /* What it asked with. */
-    char text[1024];
+    char text[8192];
     Arena arena;
     JsonDoc doc;
 } Asker;

@@ -225,11 +225,38 @@ static void many_faults_are_listed_up_to_the_limit(void **state)
                               &world.provider, NULL),
                      0);
     asker_ask(&world.asker, world.router, CALL_TOOL, "s", arguments);
-    assert_string_equal(world.asker.message, "arguments/k0: expected string, got number");
+    assert_non_null(strstr(world.asker.message, "arguments/k0: expected string, got number; "
+                                                "arguments/k1: expected string, got number; "));
+    assert_null(strstr(world.asker.message, "more"));
     for (const char *p = world.asker.data; (p = strstr(p, "\"path\"")) != NULL; p++) {
         n_listed++;
     }
     assert_int_equal(n_listed, LIMIT_SCHEMA_ERRORS);
+    world_deinit(&world);
+}
+
+/* What the message has no room for is counted. */
+static void faults_that_are_too_long_to_be_said_are_counted(void **state)
+{
+    char arguments[8192] = "{";
+    size_t n = 1;
+    World world;
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        n += (size_t)snprintf(arguments + n, sizeof(arguments) - n, "%s\"k%02000d\":1",
+                              i == 0 ? "" : ",", i);
+    }
+    (void)snprintf(arguments + n, sizeof(arguments) - n, "}");
+    world_init(&world, NULL);
+    assert_int_equal(fake_add(world.router, ROUTER_TOOL,
+                              "{\"name\":\"s\",\"inputSchema\":{\"type\":\"object\","
+                              "\"additionalProperties\":{\"type\":\"string\"}}}",
+                              &world.provider, NULL),
+                     0);
+    asker_ask(&world.asker, world.router, CALL_TOOL, "s", arguments);
+    assert_true(strlen(world.asker.message) < 4096);
+    assert_non_null(strstr(world.asker.message, "got number; and 2 more"));
     world_deinit(&world);
 }
 
@@ -331,8 +358,8 @@ static void prompt_arguments_are_strings_and_the_required_are_there(void **state
         {"{\"who\":\"x\"}", ""},
         {"{\"who\":\"x\",\"how\":\"y\",\"new\":\"z\"}", ""},
         {"{\"wh\\u006f\":\"x\"}", ""},
-        {NULL, "arguments: required argument \"who\" is missing"},
-        {"{\"how\":\"y\"}", "arguments: required argument \"who\" is missing"},
+        {NULL, "arguments: missing property \"who\""},
+        {"{\"how\":\"y\"}", "arguments: missing property \"who\""},
         {"{\"who\":1}", "arguments/who: expected string, got number"},
         {"{\"who\":\"x\",\"a/b\":null}", "arguments/a~1b: expected string, got null"},
         {"[]", "arguments: expected object"},
@@ -618,6 +645,7 @@ int main(void)
         cmocka_unit_test(wrong_arguments_are_said_in_the_words_of_the_provider),
         cmocka_unit_test(wrong_arguments_of_a_command_are_said_in_one_way),
         cmocka_unit_test(many_faults_are_listed_up_to_the_limit),
+        cmocka_unit_test(faults_that_are_too_long_to_be_said_are_counted),
         cmocka_unit_test(arguments_that_cost_too_much_are_refused),
         cmocka_unit_test(structured_result_must_keep_the_output_schema),
         cmocka_unit_test(result_of_another_kind_is_a_bad_one),

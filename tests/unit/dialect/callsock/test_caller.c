@@ -25,6 +25,7 @@ typedef struct Asked {
     Call call; /* first */
     Rig *rig;
     size_t n_ended;
+    size_t n_progress;
     CallResultKind kind;
     CallError error;
     char words[640];
@@ -78,7 +79,16 @@ static void asked_finish(Call *call, const CallResult *result)
     asked->rig->depth--;
 }
 
-static const CallDoor door = {.finish = asked_finish};
+static void asked_progress(Call *call, const CallProgress *progress)
+{
+    Asked *asked = (Asked *)call;
+
+    asked->n_progress++;
+    (void)snprintf(asked->words, sizeof(asked->words), "%.*s", (int)progress->message.n,
+                   progress->message.n > 0 ? progress->message.p : "");
+}
+
+static const CallDoor door = {.finish = asked_finish, .progress = asked_progress};
 
 static int rig_open(Rig *rig, uint32_t max_bytes)
 {
@@ -713,6 +723,39 @@ static void large_arguments_are_lent_within_the_limit(void **state)
     arena_deinit(&arena);
 }
 
+/* It is no answer, whatever lies behind it; and nobody is told of a call that he took back. */
+static void progress_comes_before_the_answer_to_those_who_ask(void **state)
+{
+    static const char report[] = "{\"progress\":{\"progress\":1,\"message\":\"half\"}}";
+    Rig rig;
+
+    (void)state;
+    rig_open_connected(&rig);
+    rig.asked[0].call.wants_progress = true;
+    rig_submit(&rig, &rig.asked[0], "a");
+    rig_submit(&rig, &rig.asked[1], "b");
+    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(report), true, 0), 0);
+    assert_int_equal(rig.asked[0].n_progress, 1);
+    assert_string_equal(rig.asked[0].words, "half");
+    assert_true(callsock_caller_is_awaiting(rig.caller));
+    callsock_caller_cancel(rig.caller, &rig.asked[0].call, 0);
+    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(report), false, 0), 0);
+    assert_int_equal(rig.asked[0].n_progress, 1);
+    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(ANSWER), false, 0), 0);
+    /* The second did not ask: a report is no answer to it. */
+    assert_int_equal(callsock_caller_receive(rig.caller, SPAN(report), false, 0), 0);
+    assert_int_equal(rig.asked[1].n_progress, 0);
+    assert_int_equal(rig.asked[1].error, CALL_ERROR_BAD_RESULT);
+    /* One that has no number is none, either. */
+    rig.asked[2].call.wants_progress = true;
+    rig_submit(&rig, &rig.asked[2], "c");
+    assert_int_equal(
+        callsock_caller_receive(rig.caller, SPAN("{\"progress\":{\"progress\":\"1\"}}"), false, 0),
+        0);
+    assert_int_equal(rig.asked[2].error, CALL_ERROR_BAD_RESULT);
+    rig_close(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -740,6 +783,7 @@ int main(void)
         cmocka_unit_test(arguments_are_taken_when_the_system_has_taken_them),
         cmocka_unit_test(nothing_is_sent_behind_an_answer_with_more_behind_it),
         cmocka_unit_test(a_call_whose_arguments_are_gone_is_not_sent_again),
+        cmocka_unit_test(progress_comes_before_the_answer_to_those_who_ask),
         cmocka_unit_test(large_arguments_are_lent_within_the_limit),
     };
 

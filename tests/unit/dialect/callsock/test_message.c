@@ -132,12 +132,16 @@ static void a_request_is_written_with_its_arguments_spliced(void **state)
     arena_init(&arena, SIZE_MAX);
     bytes_init(&out, 4096);
     assert_int_equal(json_parse(&doc, &arena, arguments, sizeof(arguments) - 1, NULL, NULL), 0);
-    assert_int_equal(callsock_request_write(&out, SPAN("add"), json_root(&doc)), 0);
+    assert_int_equal(callsock_request_write(&out, &(CallsockRequest){.name = SPAN("add"),
+                                                                     .arguments = json_root(&doc)}),
+                     0);
     assert_span(bytes_span(&out),
                 "{\"method\":\"call_tool\",\"params\":{\"name\":\"add\",\"arguments\":{ "
                 "\"n\":9007199254740993,\"f\":1.0, \"e\":\"\\u0041\",\n\"x\":{}}}}");
     bytes_clear(&out);
-    assert_int_equal(callsock_request_write(&out, SPAN("a\"\xFF\n"), JSON_VALUE_NULL), 0);
+    assert_int_equal(callsock_request_write(&out, &(CallsockRequest){.name = SPAN("a\"\xFF\n"),
+                                                                     .arguments = JSON_VALUE_NULL}),
+                     0);
     assert_span(bytes_span(&out), "{\"method\":\"call_tool\",\"params\":{\"name\":"
                                   "\"a\\\"\xEF\xBF\xBD\\n\",\"arguments\":{}}}");
     bytes_deinit(&out);
@@ -154,7 +158,9 @@ static int write_one(Bytes *out, int which)
                         .data = SPAN("[{\"path\":\"\",\"message\":\"m\"},"
                                      "{\"path\":\"/b\",\"message\":\"n\"}]")};
 
-    return which == 0   ? callsock_request_write(out, SPAN("name"), JSON_VALUE_NULL)
+    return which == 0
+               ? callsock_request_write(
+                     out, &(CallsockRequest){.name = SPAN("name"), .arguments = JSON_VALUE_NULL})
            : which == 1 ? callsock_response_write(out, &result)
                         : callsock_response_write(out, &error);
 }
@@ -211,8 +217,14 @@ static void large_arguments_are_lent_and_the_request_is_the_same(void **state)
         bytes_init(&plain, SIZE_MAX);
         bytes_init(&out, SIZE_MAX);
         assert_int_equal(bytes_append(&out, "#", 1), 0);
-        assert_int_equal(callsock_request_write(&plain, SPAN("n\"\xC3\xBC"), arguments), 0);
-        assert_int_equal(callsock_request_write_lent(&out, SPAN("n\"\xC3\xBC"), arguments, &lent),
+        assert_int_equal(
+            callsock_request_write(
+                &plain, &(CallsockRequest){.name = SPAN("n\"\xC3\xBC"), .arguments = arguments}),
+            0);
+        assert_int_equal(callsock_request_write_lent(&out,
+                                                     &(CallsockRequest){.name = SPAN("n\"\xC3\xBC"),
+                                                                        .arguments = arguments},
+                                                     &lent),
                          0);
         assert_int_equal(lent.span.p != NULL, n == BYTES_LEND_MIN);
         if (lent.span.p != NULL) {
@@ -226,8 +238,10 @@ static void large_arguments_are_lent_and_the_request_is_the_same(void **state)
         lent = BYTES_LENT_NULL;
         bytes_init(&out, 56);
         assert_int_equal(bytes_append(&out, "#", 1), 0);
-        assert_int_equal(callsock_request_write_lent(&out, SPAN("n"), arguments, &lent),
-                         BYTES_E_FULL);
+        assert_int_equal(
+            callsock_request_write_lent(
+                &out, &(CallsockRequest){.name = SPAN("n"), .arguments = arguments}, &lent),
+            BYTES_E_FULL);
         assert_int_equal(out.n, 1);
         assert_null(lent.span.p);
         bytes_deinit(&out);

@@ -148,6 +148,7 @@ static void nobody_need_be_told(void **state)
     test_sink_deinit(&sink);
 }
 
+/* Who knows the contract alone, and so does not ask, is sent no frame that is not in it. */
 static void progress_and_logs_are_not_sent(void **state)
 {
     CallProgress progress = {.progress = 1, .total = CALL_NO_TOTAL};
@@ -158,11 +159,44 @@ static void progress_and_logs_are_not_sent(void **state)
     owner_open(&owner, 0);
     call = owner_call(&owner, SPAN(CALL_ADD));
     call_report(call, &progress);
-    call->door->progress(call, &progress);
     call_log(call, CALL_LOG_EMERGENCY, SPAN_NULL, SPAN("1"));
     call->door->log(call, CALL_LOG_EMERGENCY, SPAN_NULL, SPAN("1"));
     assert_int_equal(owner.sink.n_sent, 0);
     finish_done(call);
+    owner_close(&owner);
+}
+
+static bool is_behind;
+
+static bool sink_is_behind(void *context)
+{
+    (void)context;
+    return is_behind;
+}
+
+static void progress_is_sent_to_a_bridge_that_asks_and_reads(void **state)
+{
+    CallProgress progress = {.progress = 1, .total = CALL_NO_TOTAL, .message = SPAN("\"a\"")};
+    Owner owner;
+    Call *call;
+
+    (void)state;
+    owner_open(&owner, 0);
+    owner.sink.sink.is_behind = sink_is_behind;
+    is_behind = false;
+    call = owner_call(&owner, SPAN("{\"method\":\"call_tool\",\"params\":{\"name\":\"add\","
+                                   "\"arguments\":{},\"progress\":true}}"));
+    assert_true(call->wants_progress);
+    call_report(call, &progress);
+    is_behind = true;
+    progress.progress = 2;
+    call_report(call, &progress);
+    is_behind = false;
+    progress = (CallProgress){.progress = 3, .total = 4, .spelt_total = SPAN("4.0")};
+    call_report(call, &progress);
+    finish_done(call);
+    assert_sent(&owner.sink, "{\"progress\":{\"progress\":1,\"message\":\"\\\"a\\\"\"}}\n"
+                             "{\"progress\":{\"progress\":3,\"total\":4.0}}\n" DONE);
     owner_close(&owner);
 }
 
@@ -388,6 +422,7 @@ int main(void)
         cmocka_unit_test(the_owner_may_end_the_session_when_it_is_told),
         cmocka_unit_test(nobody_need_be_told),
         cmocka_unit_test(progress_and_logs_are_not_sent),
+        cmocka_unit_test(progress_is_sent_to_a_bridge_that_asks_and_reads),
         cmocka_unit_test(a_cancelled_call_is_dropped_and_the_session_goes_on),
         cmocka_unit_test(a_response_over_the_limit_becomes_an_error),
         cmocka_unit_test(the_contract_s_limit_is_the_default),

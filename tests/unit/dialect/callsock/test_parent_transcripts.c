@@ -93,16 +93,18 @@ static void tool_refuse(Player *player, Call *call)
         const char *name;
         CallError error;
         const char *data;
+        const char *words;
     } rows[] = {
-        {"timeout", CALL_ERROR_TIMEOUT, ""},
-        {"cancelled", CALL_ERROR_CANCELLED, ""},
-        {"unavailable", CALL_ERROR_UNAVAILABLE, ""},
-        {"too large", CALL_ERROR_TOO_LARGE, ""},
-        {"rate", CALL_ERROR_RATE, ""},
-        {"own", CALL_ERROR_OWN, "{\"any\":1}"},
+        {"timeout", CALL_ERROR_TIMEOUT, "", "words"},
+        {"cancelled", CALL_ERROR_CANCELLED, "", "words"},
+        {"unavailable", CALL_ERROR_UNAVAILABLE, "", "words"},
+        {"too large", CALL_ERROR_TOO_LARGE, "", "words"},
+        {"rate", CALL_ERROR_RATE, "", "words"},
+        {"own", CALL_ERROR_OWN, "{\"any\":1}", "words"},
         {"arguments", CALL_ERROR_INVALID_ARGUMENTS,
          "[{\"path\":\"/a\",\"message\":\"expected number\"},"
-         "{\"path\":\"/b\",\"message\":\"required\"}]"},
+         "{\"path\":\"/b\",\"message\":\"required\"}]",
+         "arguments/a: expected number; arguments/b: required"},
     };
     JsonValue name;
 
@@ -111,7 +113,7 @@ static void tool_refuse(Player *player, Call *call)
         if (json_string_equals(name, span_from_str(rows[i].name))) {
             CallResult result = {.kind = CALL_RESULT_ERROR,
                                  .error = rows[i].error,
-                                 .message = SPAN("words"),
+                                 .message = span_from_str(rows[i].words),
                                  .data = span_from_str(rows[i].data)};
 
             call_finish(call, &result);

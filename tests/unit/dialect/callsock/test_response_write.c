@@ -72,6 +72,22 @@ static void every_error_has_a_python_name(void **state)
     }
 }
 
+static void only_a_program_that_failed_turns_a_result_into_an_error(void **state)
+{
+    Span content = SPAN("{\"type\":\"text\",\"text\":\"exit status 3\"}");
+    CallResult result = CALL_RESULT_TOOL_PIECES(&content, 1);
+
+    (void)state;
+    result.is_error = true;
+    result.message = SPAN("exit status 3");
+    assert_written(&result,
+                   "{\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"exit status 3\"}],"
+                   "\"isError\":true}}");
+    result.error_type = SPAN("CalledProcessError");
+    assert_written(&result,
+                   "{\"error\":{\"message\":\"exit status 3\",\"type\":\"CalledProcessError\"}}");
+}
+
 static void an_unknown_tool_is_called_so_as_peers_expect(void **state)
 {
     CallResult result = {.kind = CALL_RESULT_ERROR,
@@ -85,29 +101,20 @@ static void an_unknown_tool_is_called_so_as_peers_expect(void **state)
     assert_written(&result, "{\"error\":{\"message\":\"unlucky\",\"type\":\"ToolNotFoundError\"}}");
 }
 
-static void invalid_arguments_list_every_problem(void **state)
+static void the_message_says_all_that_is_wrong_with_arguments(void **state)
 {
     CallResult result = {
         .kind = CALL_RESULT_ERROR,
         .error = CALL_ERROR_INVALID_ARGUMENTS,
-        .message = SPAN("arguments/a: expected string"),
-        .data = SPAN("[{\"path\":\"/a\",\"message\":\"expected string\"},"
-                     "{\"path\":\"/b\\\"\",\"message\":\"expected \\\"x\\\"\"},"
+        .message = SPAN("arguments/a: expected \"x\"; arguments: too many"),
+        .data = SPAN("[{\"path\":\"/a\",\"message\":\"expected \\\"x\\\"\"},"
                      "{\"path\":\"\",\"message\":\"too many\"}]"),
     };
 
     (void)state;
-    assert_written(&result, "{\"error\":{\"message\":\"arguments/a: expected string\\n- /b\\\": "
-                            "expected \\\"x\\\"\\n- too many\",\"type\":\"ValueError\"}}");
+    assert_written(&result, "{\"error\":{\"message\":\"arguments/a: expected \\\"x\\\"; arguments: "
+                            "too many\",\"type\":\"ValueError\"}}");
     result.message = SPAN_NULL;
-    result.data = SPAN("[{\"path\":\"/a\",\"message\":\"m\"}]");
-    assert_written(&result, "{\"error\":{\"message\":\"invalid arguments\\n- /a: m\",\"type\":"
-                            "\"ValueError\"}}");
-    /* What is no list of problems is left out. */
-    result.data = SPAN("{\"path\":\"/a\"}");
-    assert_written(&result,
-                   "{\"error\":{\"message\":\"invalid arguments\",\"type\":\"ValueError\"}}");
-    result.data = SPAN("[");
     assert_written(&result,
                    "{\"error\":{\"message\":\"invalid arguments\",\"type\":\"ValueError\"}}");
 }
@@ -186,7 +193,8 @@ static int write_all(void *context)
         Bytes out;
 
         bytes_init(&out, 4096);
-        r = callsock_request_write(&out, SPAN("a"), JSON_VALUE_NULL);
+        r = callsock_request_write(
+            &out, &(CallsockRequest){.name = SPAN("a"), .arguments = JSON_VALUE_NULL});
         assert_true(r == 0 || out.n == 0);
         bytes_deinit(&out);
     }
@@ -280,8 +288,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_error_has_a_python_name),
+        cmocka_unit_test(only_a_program_that_failed_turns_a_result_into_an_error),
         cmocka_unit_test(an_unknown_tool_is_called_so_as_peers_expect),
-        cmocka_unit_test(invalid_arguments_list_every_problem),
+        cmocka_unit_test(the_message_says_all_that_is_wrong_with_arguments),
         cmocka_unit_test(a_success_has_content_whatever_the_result_has),
         cmocka_unit_test(what_is_no_tool_result_is_an_error),
         cmocka_unit_test(an_error_is_text_of_any_bytes),

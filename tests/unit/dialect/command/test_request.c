@@ -173,7 +173,7 @@ static void another_sites_page_has_no_effect(void **state)
     static const char *const lines[] = {
         "POST /enqueue",     "POST /rpc",       "POST /rpc/x",          "POST /job/a/cancel",
         "POST /job/a/retry", "DELETE /job/a",   "GET /pending_request", "POST /post_result",
-        "DELETE /jobs",      "POST /heartbeat",
+        "DELETE /jobs",      "POST /heartbeat", "GET /heartbeat",
     };
     Rig *rig = *state;
 

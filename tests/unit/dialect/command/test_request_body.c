@@ -205,7 +205,7 @@ static void what_is_wrong_is_named(void **state)
         {"POST /post_result", "{\"jobId\":\".1\",\"result\":1}", "E_BAD_ID", "jobId:"},
         {"POST /post_result", "{\"id\":\"job-1.2\"}", "INVALID_JSONRPC", "result:"},
         {"POST /post_result", "{\"id\":\"job-1.2\",\"error\":null}", "INVALID_JSONRPC", "result:"},
-        {"POST /heartbeat", "{\"jobId\":\"job-1\"}", "INVALID_PARAMS", "id: expected"},
+        {"POST /heartbeat", "{\"jobId\":7}", "INVALID_PARAMS", "rpcId: expected"},
         {"POST /heartbeat", "{\"id\":\"job-1.2\",\"leaseMs\":0}", "INVALID_PARAMS", "leaseMs"},
         {"POST /heartbeat", "{\"id\":\"job-1\",\"fence\":-1}", "INVALID_PARAMS", "fence"},
     };
@@ -226,6 +226,13 @@ static void a_refusal_knows_the_id(void **state)
     assert_span(rig->refusal.rpc_id, "\"x\"");
     assert_refused(rig, "POST /rpc", "{\"id\":5}", 400, "E_NO_METHOD", "method");
     assert_span(rig->refusal.rpc_id, "5");
+    /* Also where the body cannot be read. */
+    assert_refused(rig, "POST /rpc", "{\"method\":\"m\",\"params\":{\"id\":5,},\"id\":6}", 400,
+                   "INVALID_JSON", "at byte");
+    assert_span(rig->refusal.rpc_id, "6");
+    assert_refused(rig, "POST /rpc", "{\"method\":\"m\",\"params\":{\"id\":5,}}", 400,
+                   "INVALID_JSON", "at byte");
+    assert_span(rig->refusal.rpc_id, "");
 }
 
 static void names_have_a_length(void **state)
@@ -298,6 +305,12 @@ static void an_answer_is_bound_to_its_lease(void **state)
     assert_span(rig->request.job, "job-2");
     assert_int_equal(rig->request.fence, 9);
     assert_int_equal(rig->request.lease_ms, 1000);
+    assert_int_equal(rig_read_with(rig, "GET /heartbeat?rpcId=job-2.9&leaseMs=5", "", ""), 0);
+    assert_span(rig->request.job, "job-2");
+    assert_int_equal(rig->request.fence, 9);
+    assert_int_equal(rig_read_with(rig, "POST /heartbeat?jobId=job-3", "", ""), 0);
+    assert_span(rig->request.job, "job-3");
+    assert_false(rig->request.has_fence);
 }
 
 static int read_job(void *context)

@@ -30,7 +30,7 @@ static const RouteCase cases[] = {
     {"/jobs", COMMAND_JOBS, N, COMMAND_PURGE, "GET, DELETE, OPTIONS", NULL},
     {"/pending_request", COMMAND_PENDING, N, N, G, NULL},
     {"/post_result", N, COMMAND_POST_RESULT, N, P, NULL},
-    {"/heartbeat", N, COMMAND_HEARTBEAT, N, P, NULL},
+    {"/heartbeat", COMMAND_HEARTBEAT, COMMAND_HEARTBEAT, N, "GET, POST, OPTIONS", NULL},
     {"/health", COMMAND_HEALTH, N, N, G, NULL},
     {"/docs/openrpc.json", COMMAND_OPENRPC, N, N, G, NULL},
     {"/debug/capabilities", COMMAND_CAPABILITIES, N, N, G, NULL},

@@ -16,6 +16,9 @@
 
 #define RIG_MAX 64
 
+/* Events in a row, with nothing fed between them: more than any test causes. */
+#define RIG_MAX_EVENTS 100000
+
 typedef struct Rig {
     McpHttpClient *http;
     McpHttpExchange *open[RIG_MAX]; /* by number of BEGIN, from 1; NULL: over */
@@ -75,9 +78,12 @@ static TW_UNUSED void rig_drain(Rig *rig)
 {
     McpHttpClientEvent event;
     size_t number;
+    size_t n_events = 0;
 
     while (mcp_http_client_next(rig->http, &event)) {
         int n = (int)event.text.n;
+
+        assert_true(++n_events < RIG_MAX_EVENTS); /* else it would never end */
 
         switch (event.kind) {
         case MCP_HTTP_CLIENT_BEGIN:

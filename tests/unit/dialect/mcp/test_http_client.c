@@ -3,6 +3,14 @@
 
 #include "http_client_testing.h"
 
+#ifndef _WIN32
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
+#include "dialect/mcp/http_client_internal.h"
+
 #define P "http://h/mcp "
 #define BROKEN_OFF                                                                                 \
     "the server's answer broke off before its end (why): it may have been carried out"
@@ -194,6 +202,87 @@ static void an_error_in_a_refusal_is_the_answer(void **state)
     rig_answer(&rig, 3, 200, JSON_TYPE, RESULT("99", "{}"));
     rig_expect(&rig, "< 9 " RESULT("99", "{}") "\n< 9 " LOST(
                          "9", "the server's answer is not to this request") "\n");
+    rig_close(&rig);
+}
+
+/* Python servers write "server-error", others the id of something else: the HTTP answer is to this
+ * request all the same, and the other request that the id may name still gets its own. */
+static void a_refusal_is_the_answer_whatever_id_it_names(void **state)
+{
+    static const char *const ids[] = {"\"id\":\"server-error\",",
+                                      "\"id\":99,",
+                                      "\"id\":8,",
+                                      "\"id\":7,",
+                                      "\"id\":null,",
+                                      "",
+                                      "\"id\":1.5,",
+                                      "\"id\":-1,",
+                                      "\"id\":{\"a\":[7]},",
+                                      "\"id\":\"7\","};
+    static const struct {
+        const char *method;
+        const char *with;
+    } asked[] = {{"tools/call", "\"name\":\"t\","}, {"server/discover", ""}};
+    char body[256];
+    char sent[512];
+    Rig rig;
+
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(ids) * TW_ARRAY_SIZE(asked); i++) {
+        rig_open(&rig, NULL);
+        rig_send(&rig, MODERN("8", "tools/call", "\"name\":\"other\","));
+        (void)snprintf(sent, sizeof(sent), MODERN("7", "%s", "%s"),
+                       asked[i % TW_ARRAY_SIZE(asked)].method,
+                       asked[i % TW_ARRAY_SIZE(asked)].with);
+        rig_send(&rig, sent);
+        rig_forget(&rig);
+        (void)snprintf(body, sizeof(body),
+                       "{\"jsonrpc\":\"2.0\",%s\"error\":{\"code\":-32600,\"message\":\"m\"}}",
+                       ids[i / TW_ARRAY_SIZE(asked)]);
+        rig_answer(&rig, 2, 400, JSON_TYPE, body);
+        rig_expect(&rig, "< 7 {\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":-32600,"
+                         "\"message\":\"m\"}}\n");
+        rig_answer(&rig, 1, 200, JSON_TYPE, RESULT("8", "{}"));
+        rig_expect(&rig, "< 8 " RESULT("8", "{}") "\n");
+        rig_close(&rig);
+    }
+}
+
+/* What would have the same exchange given out for ever is a mistake of ours: an assertion, or else
+ * the end of the exchange. */
+static void an_exchange_whose_turn_comes_without_a_move_is_ended(void **state)
+{
+    Rig rig;
+
+    (void)state;
+    rig_open(&rig, NULL);
+    rig_send(&rig, MODERN("7", "tools/call", "\"name\":\"t\","));
+    rig_send(&rig, MODERN("8", "tools/call", "\"name\":\"t\","));
+    rig_forget(&rig);
+    http_exchange_queue(rig.http, rig.open[1]);
+#ifdef NDEBUG
+    rig_drain(&rig);
+    rig_expect(&rig, "close 1\n"
+                     "note: an exchange with the server did not move on, and was ended\n"
+                     "< 7 " LOST("7", "the request was given up: its answer did not move on") "\n");
+    rig_answer(&rig, 2, 200, JSON_TYPE, RESULT("8", "{}"));
+    rig_expect(&rig, "< 8 " RESULT("8", "{}") "\n");
+#elif !defined(_WIN32)
+    {
+        pid_t child = fork();
+        int status = 0;
+
+        assert_true(child >= 0);
+        if (child == 0) {
+            (void)signal(SIGABRT, SIG_DFL); /* cmocka's would report it */
+            (void)close(STDERR_FILENO);
+            rig_drain(&rig);
+            _exit(0);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    }
+#endif
     rig_close(&rig);
 }
 
@@ -425,6 +514,8 @@ int main(void)
         cmocka_unit_test(to_let_go_is_to_cancel),
         cmocka_unit_test(every_end_without_an_answer_is_an_error),
         cmocka_unit_test(an_error_in_a_refusal_is_the_answer),
+        cmocka_unit_test(a_refusal_is_the_answer_whatever_id_it_names),
+        cmocka_unit_test(an_exchange_whose_turn_comes_without_a_move_is_ended),
         cmocka_unit_test(the_probe_proves_nothing_by_silence_or_refusal),
         cmocka_unit_test(only_what_changes_nothing_is_sent_again),
         cmocka_unit_test(redirections_within_a_server_are_followed),

@@ -47,6 +47,11 @@ static void failed_tool_says_so(void **state)
         assert_true(text_holds(render_result(*state, (McpRevision)i, CALL_TOOL, &result),
                                "],\"isError\":true"));
     }
+    result.is_error = false;
+    assert_false(text_holds(render_result(*state, MCP_2025_11_25, CALL_TOOL, &result), "isError"));
+    result.says_no_error = true;
+    assert_true(text_holds(render_result(*state, MCP_2025_11_25, CALL_TOOL, &result),
+                           "],\"isError\":false"));
 }
 
 static void structured_content_goes_where_the_revision_has_it(void **state)
@@ -210,6 +215,9 @@ static void prompt_has_messages_and_a_description_if_any(void **state)
         result.description = SPAN_NULL;
         assert_false(
             text_holds(render_result(*state, (McpRevision)i, CALL_PROMPT, &result), "description"));
+        result.description = SPAN("");
+        assert_true(text_holds(render_result(*state, (McpRevision)i, CALL_PROMPT, &result),
+                               "\"description\":\"\",\"messages\":["));
         result.description = SPAN("says \"t\"");
         assert_true(text_holds(render_result(*state, (McpRevision)i, CALL_PROMPT, &result),
                                "\"description\":\"says \\\"t\\\"\",\"messages\":[{\"role\":"));

@@ -366,9 +366,12 @@ static void cmd_long(Player *player, const char *words)
 
 static void cmd_too_long(Player *player, const char *words)
 {
-    (void)words;
+    JsonLook look;
+
     open_session(player);
-    assert_int_equal(mcp_server_receive_too_long(player->rig.server, player->rig.now_ms), 0);
+    json_look_init(&look);
+    json_look_feed(&look, span_from_str(words));
+    assert_int_equal(mcp_server_receive_too_long(player->rig.server, &look, player->rig.now_ms), 0);
 }
 
 static void cmd_finish(Player *player, const char *words)

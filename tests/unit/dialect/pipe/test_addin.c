@@ -17,7 +17,7 @@
     "\"duration_ms\":" ms "}}\n"
 #define FAILED(n, id, code, message)                                                               \
     TEST_HEAD(n, "tool_result", "000")                                                             \
-    "{\"call_id\":\"" id "\",\"success\":false,\"data\":null,\"error\":{\"code\":\"" code          \
+    "{\"call_id\":\"" id "\",\"success\":false,\"data\":{},\"error\":{\"code\":\"" code            \
     "\",\"message\":\"" message "\"},\"duration_ms\":0}}\n"
 
 typedef struct Owner {
@@ -447,8 +447,9 @@ static void a_question_without_a_uri_is_answered_here(void **state)
     owner_open(&owner, 0, 0);
     for (size_t i = 0; i < TW_ARRAY_SIZE(rows); i++) {
         assert_null(owner_call(&owner, rows[i]));
-        assert_sent(&owner.pipe, FAILED("01", "1", "SCHEMA_VALIDATION_FAILED",
-                                        "Argument validation failed: /uri: expected string"));
+        assert_sent(&owner.pipe,
+                    FAILED("01", "1", "SCHEMA_VALIDATION_FAILED",
+                           "Argument validation failed: arguments/uri: expected string"));
     }
     owner_close(&owner);
 }
@@ -590,7 +591,7 @@ static void calls_of_a_hub_that_has_gone_are_dropped(void **state)
     owner_close(&owner);
 }
 
-static void progress_and_logs_are_not_sent(void **state)
+static void progress_and_logs_are_not_sent_to_a_hub_of_the_document(void **state)
 {
     CallProgress progress = {.progress = 1, .total = CALL_NO_TOTAL};
     Owner owner;
@@ -827,7 +828,7 @@ int main(void)
         cmocka_unit_test(an_answer_over_the_limit_becomes_a_failure),
         cmocka_unit_test(content_over_the_limit_becomes_a_failure),
         cmocka_unit_test(calls_of_a_hub_that_has_gone_are_dropped),
-        cmocka_unit_test(progress_and_logs_are_not_sent),
+        cmocka_unit_test(progress_and_logs_are_not_sent_to_a_hub_of_the_document),
         cmocka_unit_test(what_no_hub_should_say_is_counted),
         cmocka_unit_test(a_sink_that_takes_nothing_ends_the_connection),
         cmocka_unit_test(a_ping_of_the_owner_is_answered_by_its_own_pong),

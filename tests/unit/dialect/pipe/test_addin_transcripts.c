@@ -20,6 +20,7 @@ typedef struct Player {
     Call *held[MAX_HELD];
     bool is_dead;
     bool is_useless;
+    bool is_behind; /* much waits for the hub */
 } Player;
 
 static void finish_contents(Call *call, const char *json)
@@ -71,6 +72,24 @@ static void wrote(void *context)
     pump(context);
 }
 
+static void cancel(void *context, Call *call)
+{
+    Player *player = context;
+
+    for (size_t i = 0; i < MAX_HELD; i++) {
+        if (player->held[i] == call) {
+            player->held[i] = NULL;
+            return;
+        }
+    }
+    fail_msg("a call is cancelled that does not run");
+}
+
+static bool is_behind(void *context)
+{
+    return ((Player *)context)->is_behind;
+}
+
 static int list(void *context, Bytes *out)
 {
     (void)context;
@@ -85,6 +104,8 @@ static void connect_to_hub(Player *player)
                               .max_running = player->max_running,
                               .list = list,
                               .wrote = wrote,
+                              .cancel = cancel,
+                              .is_behind = is_behind,
                               .context = player};
 
     assert_null(player->addin);
@@ -170,11 +191,11 @@ static void cmd_raise(Player *player, const char *words)
 
 static void cmd_invalid(Player *player, const char *words)
 {
-    const char *json;
-    Call *call = take_held(player, words, &json);
+    const char *what;
+    Call *call = take_held(player, words, &what);
     CallResult result = {.kind = CALL_RESULT_ERROR,
                          .error = CALL_ERROR_INVALID_ARGUMENTS,
-                         .data = span_from_str(json)};
+                         .message = span_from_str(what)};
 
     call_finish(call, &result);
 }
@@ -185,6 +206,36 @@ static void cmd_timeout(Player *player, const char *words)
     Call *call = take_held(player, words, &rest);
 
     call_fail(call, CALL_ERROR_TIMEOUT, span_from_str(rest));
+}
+
+static void cmd_report(Player *player, const char *words)
+{
+    const char *rest;
+    Call *call = take_held(player, words, &rest);
+    char *end;
+    CallProgress progress = {.progress = strtod(rest, &end)};
+
+    progress.total = strtod(end, &end);
+    progress.message = span_from_str(*end == ' ' ? end + 1 : end);
+    for (size_t i = 0; i < MAX_HELD; i++) { /* it goes on */
+        if (player->held[i] == NULL) {
+            player->held[i] = call;
+            break;
+        }
+    }
+    call_report(call, &progress);
+}
+
+static void cmd_changed(Player *player, const char *words)
+{
+    (void)words;
+    assert_true(pipe_addin_hub_understands(player->addin, PIPE_TOOLS_CHANGED));
+    assert_true(pipe_addin_tell_changed(player->addin));
+}
+
+static void cmd_behind(Player *player, const char *words)
+{
+    player->is_behind = strcmp(words, "yes") == 0;
 }
 
 static void cmd_large(Player *player, const char *words)
@@ -257,8 +308,11 @@ static const struct {
     {"finish", cmd_finish},             /* TOOL JSON: the held call answers that */
     {"contents", cmd_contents},         /* URI JSON: the held resource has these contents */
     {"raise", cmd_raise},               /* TOOL TYPE WORDS: it ends in an exception */
-    {"invalid", cmd_invalid},           /* TOOL JSON: its arguments have these problems */
+    {"invalid", cmd_invalid},           /* TOOL WORDS: this is wrong with its arguments */
     {"timeout", cmd_timeout},           /* TOOL WORDS: its deadline has passed */
+    {"report", cmd_report},             /* TOOL N TOTAL WORDS: it has come so far */
+    {"changed", cmd_changed},           /* what is offered has changed */
+    {"behind", cmd_behind},             /* yes, no: much waits for the hub */
     {"large", cmd_large},               /* TOOL N: it answers with data of so many bytes */
     {"disconnected", cmd_disconnected}, /* the hub has gone */
     {"retry", cmd_retry},               /* MS: so long until the next attempt */

@@ -246,6 +246,7 @@ static void a_result_that_cannot_be_read_ends_its_call(void **state)
     assert_string_equal(asked.structured,
                         "{\"error\":{\"code\":\"PIPE_PROTOCOL_ERROR\",\"message\":\"the add-in's "
                         "answer is wrong: payload.success: expected boolean, got number\"}}");
+    assert_true(asked.call.may_have_run);
     assert_int_equal(pipe_hub_counts(owner.hub).bad, 1);
     owner_close(&owner);
 }
@@ -257,7 +258,8 @@ static void an_add_in_tells_what_it_offers(void **state)
     (void)state;
     owner_open(&owner, 0);
     assert_int_equal(pipe_hub_list(owner.hub, 0), 0);
-    assert_sent(&owner.pipe, CALL("01", "toolwire.list_tools", "{}"));
+    assert_sent(&owner.pipe, CALL("01", "toolwire.list_tools",
+                                  "{\"understands\":[\"tool_progress\",\"tools_changed\"]}"));
     assert_int_equal(pipe_hub_pending(owner.hub), 0);
     owner_receive(&owner, RESULT("01", "\"success\":true,\"data\":{\"tools\":[]}"));
     assert_string_equal(owner.listed, "{\"tools\":[]}");

@@ -3,7 +3,8 @@
  *
  *     = TAG TEXT   the call of that tag ended so: ok or failed, content | structured | meta; one
  * that reads: contents, its elements | meta; or error (kind) and its message = list TEXT  the
- * add-in said what it offers = told TEXT  the add-in said an error about no call
+ * add-in said what it offers = told TEXT  the add-in said an error about no call = TAG progress N
+ * of N: TEXT  it reported that
  *
  * Every end must be expected, in order. */
 #include "dialect/pipe/hub.h"
@@ -83,7 +84,22 @@ static void finish(Call *call, const CallResult *result)
     call_reset(call);
 }
 
-static const CallDoor door = {.finish = finish};
+static void progress(Call *call, const CallProgress *progress)
+{
+    Asked *asked = (Asked *)call;
+
+    assert_int_equal(bytes_append_format(&asked->player->ends, "%c progress %.*s of %.*s: %.*s",
+                                         (char)('a' + (asked - asked->player->asked)),
+                                         (int)progress->spelt.n, progress->spelt.p,
+                                         (int)progress->spelt_total.n,
+                                         progress->spelt_total.n > 0 ? progress->spelt_total.p : "",
+                                         (int)progress->message.n,
+                                         progress->message.n > 0 ? progress->message.p : ""),
+                     0);
+    append(asked->player, span_make("", 1));
+}
+
+static const CallDoor door = {.finish = finish, .progress = progress};
 
 static void listed(void *context, JsonValue data)
 {
@@ -142,6 +158,7 @@ static void submit(Player *player, Asked *asked, Span name, const char *text)
     assert_null(asked->call.door);
     asked->player = player;
     asked->call.door = &door;
+    asked->call.wants_progress = true;
     arena_init(&arena, SIZE_MAX);
     if (text != NULL) {
         assert_int_equal(json_parse(&doc, &arena, text, strlen(text), NULL, NULL), 0);

@@ -104,7 +104,7 @@ static void assert_written(const CallResult *result, const char *expected)
 #define SUCCESS(data)                                                                              \
     WRITTEN("\"success\":true,\"data\":" data ",\"error\":null,\"duration_ms\":45")
 #define FAILURE(code, message)                                                                     \
-    WRITTEN("\"success\":false,\"data\":null,\"error\":{\"code\":\"" code                          \
+    WRITTEN("\"success\":false,\"data\":{},\"error\":{\"code\":\"" code                            \
             "\",\"message\":\"" message "\"},\"duration_ms\":45")
 
 static void contents_are_spliced(void **state)

@@ -663,9 +663,44 @@ static void nothing_is_read_past_the_text(void **state)
     testing_close(&t);
 }
 
+/* What is checked is what is passed on: half of a surrogate pair is no other half, nor U+FFFD. */
+static void half_of_a_surrogate_pair_is_only_itself(void **state)
+{
+    static const struct {
+        const char *schema;
+        const char *good;
+        const char *bad;
+    } rows[] = {
+        {"{\"enum\":[\"\\ud800\",\"b\"]}", "\"\\uD800\"", "\"\\ud801\""},
+        {"{\"enum\":[\"\\ufffd\",\"b\"]}", "\"\\ufffd\"", "\"\\ud800\""},
+        {"{\"const\":\"\\ud800\"}", "\"\\ud800\"", "\"\\ufffd\""},
+        {"{\"uniqueItems\":true}", "[\"\\ud800\",\"\\ud801\",\"\\ufffd\"]",
+         "[\"\\ud800\",\"\\uD800\"]"},
+        {"{\"properties\":{\"\\ufffd\":{}},\"additionalProperties\":false}", "{\"\\ufffd\":1}",
+         "{\"\\ud800\":1}"},
+        {"{\"required\":[\"\\ud800\"]}", "{\"\\ud800\":1}", "{\"\\ud801\":1}"},
+        {"{\"properties\":{\"\\ud800\":{\"type\":\"null\"}},\"patternProperties\":{\"z\":{}},"
+         "\"additionalProperties\":false}",
+         "{\"\\ud800\":null}", "{\"\\udfff\":null}"},
+        {"{\"maxLength\":1}", "\"\\ud800\"", "\"\\ud800\\ud800\""},
+        {"{\"pattern\":\"^.$\"}", "\"\\ud800\"", "\"\\ud800\\ud800\""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < TW_ARRAY_SIZE(rows); i++) {
+        SchemaTesting t;
+
+        testing_open(&t, rows[i].schema, NULL);
+        assert_int_equal(testing_check(&t, rows[i].good), 0);
+        assert_int_equal(testing_check(&t, rows[i].bad), SCHEMA_E_INVALID);
+        testing_close(&t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(half_of_a_surrogate_pair_is_only_itself),
         cmocka_unit_test(a_value_as_deep_as_json_allows_is_checked),
         cmocka_unit_test(endless_dynamic_references_are_stopped),
         cmocka_unit_test(work_that_doubles_at_every_level_is_stopped),

@@ -63,6 +63,11 @@ static void other_values_have_another_one(void **state)
         "{\"a\":{\"dryRun\":true}}", /* deeper it is the command's own */
         "{\"a\":{\"dryRun\":false}}",
         "{\"params\":{\"a\":1}}",
+        "{\"a\":\"\\ud800\"}", /* half of a surrogate pair is only itself */
+        "{\"a\":\"\\ud801\"}",
+        "{\"a\":\"\\ufffd\"}",
+        "{\"\\ud800\":1}",
+        "{\"\\ud801\":1}",
         "[]",
         "5",
         "\"5\"",

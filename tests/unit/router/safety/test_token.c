@@ -303,9 +303,23 @@ static int fold_scenario(void *context)
 
     (void)context;
     bytes_init(&out, 1000);
-    r = safety_fold(SPAN("\303\211\377"), &out);
+    r = safety_fold(SPAN("\303\211\377\355\240\275\303\211"), &out);
     bytes_deinit(&out);
     return r != 0 ? r : safety_token(&parts, token);
+}
+
+static void paths_with_different_halves_of_pairs_are_different(void **state)
+{
+    Bytes first;
+    Bytes second;
+    Span one = folded(" \xC3\x89\xED\xA0\xBDX ", &first);
+    Span other = folded(" \xC3\x89\xED\xA0\xBEX ", &second);
+
+    (void)state;
+    assert_true(span_equals(one, SPAN("\xC3\xA9\xED\xA0\xBDx")));
+    assert_true(span_equals(other, SPAN("\xC3\xA9\xED\xA0\xBEx")));
+    bytes_deinit(&first);
+    bytes_deinit(&second);
 }
 
 static void want_of_memory_is_said(void **state)
@@ -328,6 +342,7 @@ int main(void)
         cmocka_unit_test(a_desk_sorts_the_ids_and_takes_each_once),
         cmocka_unit_test(folding_is_that_of_the_invariant_culture),
         cmocka_unit_test(a_text_of_accents_only_does_not_take_long),
+        cmocka_unit_test(paths_with_different_halves_of_pairs_are_different),
         cmocka_unit_test(want_of_memory_is_said),
     };
 

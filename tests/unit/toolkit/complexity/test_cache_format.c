@@ -137,9 +137,50 @@ static void count_of_functions_is_held_against_the_bytes(void **state)
     arena_deinit(&arena);
 }
 
+static void increments_come_back_whole_or_not_at_all(void **state)
+{
+    static const ComplexityIncrement lists[] = {
+        {1, 2, "if", 1, 0}, {300, 70000, "if", 3, 2}, {UINT32_MAX, 1, "&&", 1, 0}};
+    const ComplexityFunction functions[] = {{.increments = lists, .n_increments = 2},
+                                            {.n_increments = 0},
+                                            {.increments = lists + 2, .n_increments = 1}};
+    const ComplexityFile file = {.functions = functions, .n_functions = 3};
+    ComplexityFunction got[3] = {{.n_increments = 0}};
+    Arena arena;
+    Bytes out;
+
+    (void)state;
+    arena_init(&arena, 1 << 20);
+    bytes_init(&out, 1 << 20);
+    assert_int_equal(cache_format_encode_increments(&out, &file), 0);
+    for (size_t n = 0; n <= out.n; n++) {
+        GuardBuffer guarded = guard_copy(out.data, n);
+
+        assert_int_equal(cache_format_decode_increments(span_make(guarded.p, n), &arena, got, 3),
+                         n == out.n);
+        guard_free(&guarded);
+    }
+    assert_false(cache_format_decode_increments(bytes_span(&out), &arena, got, 2));
+    assert_true(cache_format_decode_increments(bytes_span(&out), &arena, got, 3));
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(got[i].n_increments, functions[i].n_increments);
+        for (size_t k = 0; k < got[i].n_increments; k++) {
+            const ComplexityIncrement *one = &got[i].increments[k];
+            const ComplexityIncrement *other = &functions[i].increments[k];
+
+            assert_string_equal(one->construct, other->construct);
+            assert_true(one->line == other->line && one->column == other->column);
+            assert_true(one->amount == other->amount && one->nesting == other->nesting);
+        }
+    }
+    arena_deinit(&arena);
+    bytes_deinit(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(increments_come_back_whole_or_not_at_all),
         cmocka_unit_test(damaged_cache_is_an_empty_one),
         cmocka_unit_test(cache_of_other_rules_is_an_empty_one),
         cmocka_unit_test(wrong_bytes_under_a_right_checksum_do_no_harm),
