@@ -229,8 +229,8 @@ static void dog_start_looking(IoWatchdog *dog)
     }
 }
 
-/* On its own thread: who hears the end signals. */
-static void dog_mask(const IoWatchdog *dog, bool hears)
+/* On the watchdog's thread: whether it takes the signals that it watches for. */
+static void dog_mask(const IoWatchdog *dog, bool takes)
 {
 #ifndef _WIN32
     sigset_t set;
@@ -239,10 +239,10 @@ static void dog_mask(const IoWatchdog *dog, bool hears)
     for (size_t i = 0; i < dog->config.n_signals; i++) {
         (void)sigaddset(&set, dog->signals[i]);
     }
-    (void)pthread_sigmask(hears ? SIG_UNBLOCK : SIG_BLOCK, &set, NULL);
+    (void)pthread_sigmask(takes ? SIG_UNBLOCK : SIG_BLOCK, &set, NULL);
 #else
     (void)dog;
-    (void)hears;
+    (void)takes;
 #endif
 }
 
@@ -288,12 +288,30 @@ static void dog_run(void *context)
 #ifdef __linux__
     (void)prctl(PR_SET_NAME, "watchdog"); /* for those who look at the threads */
 #endif
-    /* The loop's thread keeps them waiting while it takes itself apart. */
     dog_mask(dog, true);
     (void)uv_run(&dog->uv, UV_RUN_DEFAULT);
 }
 
 /* ---- beginning and end ---- */
+
+/* The thread takes no signal but those that it watches for, from its first instruction on: a signal
+ * that another part of the program waits for in pselect() must arrive on the thread that waits. */
+static int dog_start_thread(IoWatchdog *dog)
+{
+    int r;
+#ifndef _WIN32
+    sigset_t all;
+    sigset_t before;
+
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+#endif
+    r = io_uv_result(uv_thread_create(&dog->thread, dog_run, dog));
+#ifndef _WIN32
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+#endif
+    return r == 0 ? 0 : err_raise(r);
+}
 
 static int dog_open(IoWatchdog *dog)
 {
@@ -316,7 +334,7 @@ static int dog_open(IoWatchdog *dog)
 #if WATCHDOG_HAS_CPU_CLOCK
     dog->has_cpu = pthread_getcpuclockid(pthread_self(), &dog->cpu) == 0;
 #endif
-    r = r != 0 ? r : io_uv_result(uv_thread_create(&dog->thread, dog_run, dog));
+    r = r != 0 ? r : dog_start_thread(dog);
     if (r != 0) { /* the handles close as the thread would close them */
         atomic_store(&dog->must_stop, true);
         (void)uv_async_send(&dog->wake);

@@ -4,6 +4,9 @@
  */
 #include "support/cmocka.h"
 
+#include <dirent.h>
+#include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,6 +159,55 @@ static void a_second_ctrl_c_leaves(void **state)
     pty_type(&pty, CTRL_C);
     pty_expect(&pty, "(again to leave)\r\n> ");
     pty_type(&pty, CTRL_C);
+    assert_int_equal(pty_finish(&pty), 0);
+}
+
+/* The signals that a thread does not take, from /proc: bit n - 1 is signal n. */
+static uint64_t blocked_signals(const char *status_path)
+{
+    FILE *file = fopen(status_path, "r");
+    uint64_t blocked = 0;
+    char line[256];
+
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file) != NULL &&
+           sscanf(line, "SigBlk: %" SCNx64, &blocked) != 1) {
+    }
+    assert_int_equal(fclose(file), 0);
+    return blocked;
+}
+
+/* The thread that asks waits for the signal: on another one, Ctrl-C would do nothing. */
+static void ctrl_c_can_only_arrive_on_the_thread_that_asks(void **state)
+{
+    size_t n_others = 0;
+    char path[320];
+    struct dirent *entry;
+    DIR *tasks;
+    Pty pty;
+
+    (void)state;
+    start(&pty, NULL);
+    pty_expect(&pty, "> ");
+    (void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pty.pid);
+    tasks = opendir(path);
+    if (tasks == NULL) {
+        pty_type(&pty, CTRL_D);
+        assert_int_equal(pty_finish(&pty), 0);
+        print_message("SKIPPED: there is no /proc/PID/task\n");
+        skip();
+    }
+    while ((entry = readdir(tasks)) != NULL) {
+        if (entry->d_name[0] == '.' || atol(entry->d_name) == (long)pty.pid) {
+            continue;
+        }
+        n_others++;
+        (void)snprintf(path, sizeof(path), "/proc/%d/task/%s/status", (int)pty.pid, entry->d_name);
+        assert_true((blocked_signals(path) >> (SIGINT - 1) & 1) == 1);
+    }
+    assert_int_equal(closedir(tasks), 0);
+    assert_true(n_others > 0); /* the watchdog's */
+    pty_type(&pty, CTRL_D);
     assert_int_equal(pty_finish(&pty), 0);
 }
 
@@ -331,6 +383,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_takes_long_has_a_spinner_and_ctrl_c_interrupts_it),
         cmocka_unit_test(an_interrupted_message_fails),
         cmocka_unit_test(a_second_ctrl_c_leaves),
+        cmocka_unit_test(ctrl_c_can_only_arrive_on_the_thread_that_asks),
         cmocka_unit_test(a_person_is_asked_before_a_tool_runs),
         cmocka_unit_test(what_was_typed_before_the_question_does_not_answer_it),
         cmocka_unit_test(text_of_the_agent_cannot_move_the_cursor),
