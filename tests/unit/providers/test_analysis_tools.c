@@ -5,7 +5,9 @@
 
 #include "unit/providers/analysis_rig.h"
 
-#include "base/clock.h"
+#include <fcntl.h>
+#include <sys/file.h>
+
 #include "io/loop.h"
 #include "providers/analysis_tools.h"
 #include "router/router.h"
@@ -39,6 +41,10 @@ typedef struct Desk {
     Asker askers[MAX_CALLS];
     size_t n_open; /* calls that the loop is run for */
     bool cancels_at_progress;
+    bool releases_at_progress;
+    int held_fd;    /* the lock that git waits for; -1: none */
+    char *path;     /* PATH as it was, if git is held; malloc */
+    int64_t now_ms; /* the router's clock */
     JsonValue structured;
 } Desk;
 
@@ -79,6 +85,14 @@ static void close_one(Desk *desk)
     }
 }
 
+static void release_git(Desk *desk)
+{
+    if (desk->held_fd >= 0) {
+        (void)close(desk->held_fd);
+        desk->held_fd = -1;
+    }
+}
+
 static void on_finish(Call *call, const CallResult *result)
 {
     Asker *asker = (Asker *)call;
@@ -106,6 +120,9 @@ static void on_progress(Call *call, const CallProgress *progress)
     asker->n_progress++;
     asker->progress = progress->progress;
     asker->total = progress->total;
+    if (asker->desk->releases_at_progress) {
+        release_git(asker->desk);
+    }
     if (asker->desk->cancels_at_progress) {
         asker->desk->cancels_at_progress = false;
         asker->is_taken_back = true;
@@ -140,10 +157,12 @@ static void desk_close(Desk *desk)
     desk->loop = io_loop_free(desk->loop);
 }
 
+/* Later at each look, so that what is computed anew differs, however fast the machine is. */
 static int64_t now_ms(void *context)
 {
-    (void)context;
-    return clock_monotonic_ms();
+    Desk *desk = context;
+
+    return ++desk->now_ms;
 }
 
 static int setup(void **state)
@@ -151,6 +170,7 @@ static int setup(void **state)
     Desk *desk = calloc(1, sizeof(*desk));
 
     assert_non_null(desk);
+    desk->held_fd = -1;
     (void)rig_setup((void **)&desk->rig);
     arena_init(&desk->arena, RIG_BYTES);
     for (size_t i = 0; i < MAX_CALLS; i++) {
@@ -158,8 +178,7 @@ static int setup(void **state)
         desk->askers[i].desk = desk;
     }
     assert_int_equal(desk_open(desk), 0);
-    router_set_clock(desk->router, now_ms, NULL);
-    router_advance(desk->router, clock_monotonic_ms());
+    router_set_clock(desk->router, now_ms, desk);
     *state = desk;
     return 0;
 }
@@ -168,7 +187,12 @@ static int teardown(void **state)
 {
     Desk *desk = *state;
 
+    release_git(desk);
     desk_close(desk);
+    if (desk->path != NULL) {
+        (void)setenv("PATH", desk->path, 1);
+        free(desk->path);
+    }
     for (size_t i = 0; i < MAX_CALLS; i++) {
         call_deinit(&desk->askers[i].call);
         forget(&desk->askers[i]);
@@ -717,27 +741,6 @@ static void no_program_of_a_repository_runs_when_tools_are_called(void **state)
 
 /* ---- jobs ---- */
 
-/* Files that keep a thread busy for some seconds, unless it is stopped. */
-static void put_much(Desk *desk)
-{
-    Bytes text;
-
-    bytes_init(&text, RIG_BYTES);
-    while (text.n < (size_t)2 * 1024 * 1024) {
-        assert_int_equal(bytes_append_span(&text, SPAN(IF_TWICE)), 0);
-    }
-    assert_int_equal(bytes_append_byte(&text, '\0'), 0);
-    for (int i = 0; i < 8; i++) {
-        char path[32];
-
-        (void)snprintf(path, sizeof(path), "much%d.c", i);
-        rig_put(desk->rig, path, text.data);
-    }
-    bytes_deinit(&text);
-}
-
-#define MUCH "{'project_path':'@','no_cache':true,'limit':1}"
-
 static void more_calls_than_run_at_once_are_all_answered(void **state)
 {
     Desk *desk = *state;
@@ -753,20 +756,29 @@ static void more_calls_than_run_at_once_are_all_answered(void **state)
     }
 }
 
-/* One function: it takes long to parse, and no time to tell of. */
-static void put_long(Desk *desk)
+/* A repository whose git does not begin: each job stands at its first question to it, however fast
+ * the machine is, until release_git lets all go on, or the job ends. */
+static void hold_git(Desk *desk)
 {
-    Bytes text;
+    static const char script[] = "#!/bin/sh\n"
+                                 "PATH=$ANALYSIS_PATH exec flock \"${0%/*}/held\" git \"$@\"\n";
+    char path[128];
+    char both[4096];
 
-    bytes_init(&text, RIG_BYTES);
-    assert_int_equal(bytes_append_span(&text, SPAN("int f(int a) {\n")), 0);
-    while (text.n < (size_t)6 * 1024 * 1024) {
-        assert_int_equal(bytes_append_span(&text, SPAN("    a = a * 2 + 1;\n")), 0);
-    }
-    assert_int_equal(bytes_append_span(&text, SPAN("    return a;\n}\n")), 0);
-    assert_int_equal(bytes_append_byte(&text, '\0'), 0);
-    rig_put(desk->rig, "long.c", text.data);
-    bytes_deinit(&text);
+    rig_init_repository(desk->rig);
+    rig_put(desk->rig, "a.c", IF_TWICE);
+    rig_commit(desk->rig, "one");
+    assert_int_equal(io_tree_write(desk->rig->folder, "bin/git", SPAN(script), true, true, NULL),
+                     0);
+    (void)snprintf(path, sizeof(path), "%s/bin/held", desk->rig->folder);
+    desk->held_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(desk->held_fd >= 0);
+    assert_int_equal(flock(desk->held_fd, LOCK_EX), 0);
+    desk->path = strdup(getenv("PATH"));
+    assert_non_null(desk->path);
+    (void)snprintf(both, sizeof(both), "%s/bin:%s", desk->rig->folder, desk->path);
+    assert_int_equal(setenv("ANALYSIS_PATH", desk->path, 1), 0);
+    assert_int_equal(setenv("PATH", both, 1), 0);
 }
 
 /* Of a job that has told of itself, the last is that all is done. */
@@ -774,8 +786,9 @@ static void progress_ends_at_the_total(void **state)
 {
     Desk *desk = *state;
 
-    put_long(desk);
-    ask(desk, 0, "analyze_complexity", MUCH);
+    hold_git(desk);
+    desk->releases_at_progress = true;
+    ask(desk, 0, "analyze_complexity", "{'project_path':'@'}");
     wait_for_all(desk);
     assert_int_equal(desk->askers[0].kind, CALL_RESULT_TOOL);
     assert_true(desk->askers[0].n_progress > 1);
@@ -788,9 +801,9 @@ static void jobs_tell_how_far_they_are_and_end_when_taken_back(void **state)
     Desk *desk = *state;
     int64_t deadline_ms;
 
-    put_much(desk);
+    hold_git(desk);
     for (size_t i = 0; i < 4; i++) {
-        ask(desk, i, "analyze_complexity", MUCH);
+        ask(desk, i, "analyze_complexity", "{'project_path':'@'}");
     }
     /* One that waits, and, when it first tells of itself, one that runs. */
     router_cancel(desk->router, &desk->askers[3].call);
