@@ -67,6 +67,19 @@ for (const id of Object.values(IDS)) {
     await asServer({}, id);
 }
 
+// An answer to server/discover that is a stream of events, and in it no answer to that: as with JSON, the server is of the older era.
+const BY_EVENTS = [
+    ...Object.values(IDS).flatMap((refusalId) => ['events', 'open events'].map((refusesBy) => ({ refusalId, refusesBy }))),
+    { refusalId: '"id":99,', refusesBy: 'result events' }, { refusesBy: 'no events' },
+];
+for (const options of BY_EVENTS) {
+    const server = await started(options);
+    assert.deepEqual(await run(['call', '--server', server.url, 'add', '{"a":2,"b":3}']),
+                     { status: 0, stdout: '5\n', stderr: '' }, JSON.stringify(options));
+    assert.equal(server.refusals, 1);
+    await server.stop();
+}
+
 // ---- behind a hub ----
 
 let id = 0;
@@ -98,6 +111,11 @@ for (const [m, mode] of MODES.entries()) {
     }
 }
 servers['old-auto'] = await started({ isOld: true });
+for (const refusesBy of ['events', 'open events']) {
+    const name = refusesBy.replace(' ', '-');
+    servers[name] = await started({ refusalId: '"id":99,', refusesBy });
+    settings[name] = { url: servers[name].url, prefix: true, start: 'eager' };
+}
 settings['old-auto'] = { url: servers['old-auto'].url, prefix: true, start: 'eager' };
 const hub = await startHub(toolwire, settings);
 const healthy = async () => {
@@ -140,4 +158,4 @@ await healthy();
 await hub.stop();
 await Promise.all(Object.values(servers).map((server) => server.stop()));
 clearTimeout(timer);
-console.log(`ok: ${usable.length} servers behind a hub, ${MODES.length + Object.keys(IDS).length} alone`);
+console.log(`ok: ${usable.length} servers behind a hub, ${MODES.length + Object.keys(IDS).length + BY_EVENTS.length} alone`);

@@ -2,10 +2,12 @@
 // with sessions or without (`stateless`), answers as events or as JSON (`json`). Compared with the real one, answer by
 // answer; what pydantic says of bad arguments is shortened.
 //
-//   const server = new PythonServer({ stateless, json, refusalId, isOld });   await server.start();   server.url
+//   const server = new PythonServer({ stateless, json, refusalId, isOld, refusesBy });   await server.start();   server.url
 //
 // `refusalId`: how the error of a refusal begins behind "jsonrpc"; the SDK's own is '"id":"server-error",'. `isOld`: as before
-// mcp 1.26, a session that is not known is told by plain text.
+// mcp 1.26, a session that is not known is told by plain text. `refusesBy`: 'events' and 'open events' are no modes of the SDK: a
+// message without session or with an unknown version is refused by an event of a 200 answer, which ends, or does not;
+// 'result events' answers with a result in place of the error, 'no events' with an empty stream.
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 
@@ -92,15 +94,17 @@ export class PythonServer {
     #json;
     #refusalId;
     #isOld;
+    #refusesBy;
     #sessions = new Map(); // id: { isOver, stream }
     requests = [];         // methods, as they came; of HTTP where there is no message
     refusals = 0;
 
-    constructor({ stateless = false, json = false, refusalId = '"id":"server-error",', isOld = false } = {}) {
+    constructor({ stateless = false, json = false, refusalId = '"id":"server-error",', isOld = false, refusesBy } = {}) {
         this.#stateless = stateless;
         this.#json = json;
         this.#refusalId = refusalId;
         this.#isOld = isOld;
+        this.#refusesBy = refusesBy;
     }
 
     async start(port = 0) {
@@ -129,9 +133,24 @@ export class PythonServer {
         response.writeHead(status, { ...headers, 'content-length': words.length }).end(words);
     }
 
+    #refuseByEvents(response, body) {
+        this.#beginEvents(response, {});
+        if (this.#refusesBy !== 'no events') {
+            const data = this.#refusesBy === 'result events' ? body.replace(/"error":.*/, '"result":{}}') : body;
+            response.write(`event: message\r\ndata: ${data}\r\n\r\n`);
+        }
+        if (this.#refusesBy !== 'open events') {
+            response.end();
+        }
+    }
+
     #refuse(response, status, message, { code = INVALID_REQUEST, session, headers = {} } = {}) {
         const body = `{"jsonrpc":"2.0",${this.#refusalId}"error":{"code":${code},"message":${JSON.stringify(message)}}}`;
         this.refusals++;
+        if (this.#refusesBy !== undefined && response.req.method === 'POST' && status === 400) {
+            this.#refuseByEvents(response, body);
+            return;
+        }
         this.#plain(response, status, body, {
             'content-type': 'application/json', ...headers, ...(session ? { 'mcp-session-id': session } : {}) });
     }

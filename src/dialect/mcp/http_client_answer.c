@@ -323,6 +323,11 @@ static int finish_request(McpHttpClient *http, McpHttpExchange *exchange, Span *
     if (!is_good) {
         return finish_refused(http, exchange, ret_text, ret_any);
     }
+    if (exchange->body_kind == HTTP_BODY_EVENTS && exchange->word == HTTP_WORD_DISCOVER) {
+        /* It came whole and holds no answer: as with JSON, the server does not know the word. */
+        return http_client_answer_error(http, exchange,
+                                        "the server's events hold no answer to this request");
+    }
     if (exchange->body_kind == HTTP_BODY_EVENTS) {
         return finish_lost(http, exchange);
     }

@@ -149,6 +149,15 @@ static int note_answer(McpHttpClient *http, McpHttpExchange *exchange, JsonValue
     return r;
 }
 
+/* An error that names no request, by the stream of one that waits: it could not, or would not, read
+ * the id; but it answers no other request here. Servers that know no server/discover name any id
+ * in their refusal of it, and nothing else was asked of them yet. */
+static bool is_own_refusal(const McpHttpExchange *exchange, bool has_id)
+{
+    return exchange->kind == HTTP_REQUEST && !exchange->is_answered &&
+           (!has_id || exchange->word == HTTP_WORD_DISCOVER);
+}
+
 /* One that answers something. 0, -ENOMEM. */
 static int take_answer(McpHttpClient *http, McpHttpExchange *exchange, JsonValue message,
                        Span *text)
@@ -158,16 +167,15 @@ static int take_answer(McpHttpClient *http, McpHttpExchange *exchange, JsonValue
     JsonValue id = JSON_VALUE_NULL;
     JsonValue error;
     uint64_t number;
+    bool has_id = json_get(message, SPAN("id"), &id) && json_kind(id) != JSON_NULL;
     int r;
 
-    if (json_get(message, SPAN("id"), &id) && json_kind(id) != JSON_NULL) {
-        if (json_uint64(id, &number) == 0) {
-            is_own = exchange->kind == HTTP_REQUEST && exchange->wire_id == number;
-            asked = is_own ? exchange : find_open(http, number);
-        }
-    } else if (exchange->kind == HTTP_REQUEST && !exchange->is_answered &&
-               json_get(message, SPAN("error"), &error)) {
-        /* It could not, or would not, read the id; but it answers no other request here. */
+    if (has_id && json_uint64(id, &number) == 0) {
+        is_own = exchange->kind == HTTP_REQUEST && exchange->wire_id == number;
+        asked = is_own ? exchange : find_open(http, number);
+    }
+    if (asked == NULL && is_own_refusal(exchange, has_id) &&
+        json_get(message, SPAN("error"), &error)) {
         is_own = true;
         asked = exchange;
         r = write_error(&http->rewritten, exchange->wire_id, json_span(error), SPAN_NULL);
