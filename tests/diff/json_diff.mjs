@@ -221,7 +221,7 @@ function dumpNumber(value) {
 
 // UTF-8, and half of a surrogate pair as the three bytes that it would have if it were a character.
 function bytesOf(text) {
-    if (text.isWellFormed()) {
+    if (!/\p{Surrogate}/u.test(text)) { // isWellFormed() is newer than node 18
         return Buffer.from(text);
     }
     return Buffer.concat(Array.from(text, (character) => {
