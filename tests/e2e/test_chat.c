@@ -198,7 +198,7 @@ static void ctrl_c_can_only_arrive_on_the_thread_that_asks(void **state)
         skip();
     }
     while ((entry = readdir(tasks)) != NULL) {
-        if (entry->d_name[0] == '.' || atol(entry->d_name) == (long)pty.pid) {
+        if (entry->d_name[0] == '.' || strtol(entry->d_name, NULL, 10) == (long)pty.pid) {
             continue;
         }
         n_others++;
