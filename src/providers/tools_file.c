@@ -182,8 +182,17 @@ static int file_check_names(ToolsFile *file, Diag *reterr_diag)
             continue;
         }
         (void)snprintf(field, sizeof(field), "[%zu].name", named[i].index);
-        (void)snprintf(message, sizeof(message), "\"%.*s\" is the name of [%zu] already",
-                       (int)named[i].name.n, named[i].name.p, named[i - 1].index);
+        if (file->n_parts > 0) {
+            ToolsFilePart first = file_part(file, file->tools[named[i - 1].index].offset);
+
+            (void)snprintf(message, sizeof(message),
+                           "the tool \"%.*s\" is in %s, too; remove one of them",
+                           (int)named[i].name.n, named[i].name.p,
+                           first.path + io_place_folder_length(first.path));
+        } else {
+            (void)snprintf(message, sizeof(message), "\"%.*s\" is the name of [%zu] already",
+                           (int)named[i].name.n, named[i].name.p, named[i - 1].index);
+        }
         return tools_file_blame(file, file->tools[named[i].index].offset, field, message,
                                 reterr_diag);
     }

@@ -168,6 +168,35 @@ static void wrong_use_is_explained(void **state)
     hub_deinit(&hub);
 }
 
+/* Neither of the two files is wrong alone, so both are named. */
+static void a_tool_that_two_files_have_is_told_with_both(void **state)
+{
+    static const char text[] = "{\"name\":\"plan.a\",\"description\":\"A.\",\"parameters\":{}}";
+    PipeHubProcess hub;
+    char folder[96];
+    char paths[2][160];
+    const char *const arguments[] = {"serve", "--pipe", PIPE_NAME, "--pipe-tools", folder, NULL};
+    char *err;
+
+    (void)state;
+    hub_init(&hub, program);
+    (void)snprintf(folder, sizeof(folder), "%s/tools", hub.folder);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(paths); i++) {
+        (void)snprintf(paths[i], sizeof(paths[i]), "%s/%s.json", folder, i == 0 ? "one" : "two");
+        hub_write_file(paths[i], text);
+    }
+    assert_int_equal(run_program(program, arguments, NULL, &err), 2);
+    if (strstr(err, "/tools/two.json:1: name: the tool \"plan.a\" is in one.json, too") == NULL) {
+        fail_msg("got: %s", err);
+    }
+    free(err);
+    assert_int_equal(unlink(paths[0]), 0);
+    assert_int_equal(unlink(paths[1]), 0);
+    assert_int_equal(rmdir(folder), 0);
+    hub_deinit(&hub);
+}
+
 /* Files as the original has them: one tool each, in a folder, with members that are its own. */
 static void the_tool_files_of_the_original_are_read(void **state)
 {
@@ -496,6 +525,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_pipe_that_another_hub_has_is_refused_with_its_pid),
         cmocka_unit_test(what_a_killed_hub_left_is_replaced),
         cmocka_unit_test(wrong_use_is_explained),
+        cmocka_unit_test(a_tool_that_two_files_have_is_told_with_both),
         cmocka_unit_test(the_tool_files_of_the_original_are_read),
         cmocka_unit_test(a_clash_names_the_tool),
         cmocka_unit_test(what_is_no_pipe_is_not_touched),

@@ -398,7 +398,7 @@ static void a_mistake_in_a_folder_is_told_with_its_file(void **state)
         {"\n\n[]", "b.json:3: a tool must be an object"},
         {"{\"name\":\"one.b\",\n\"description\":5,\"parameters\":{}}",
          "b.json:2: description: must be a string, not number"},
-        {FOREIGN("one.a"), "b.json:1: name: \"one.a\" is the name of [0] already"},
+        {FOREIGN("one.a"), "b.json:1: name: the tool \"one.a\" is in a.json, too; "},
     };
     Folder *folder = *state;
     ToolsFile file;
