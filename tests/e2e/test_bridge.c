@@ -103,6 +103,28 @@ static void is_served(Fixture *f)
     peer_expect(&f->peer, TEXT("1", "served"));
 }
 
+/* As the gateway does: what the parent says in so many words is passed on, and nothing else. */
+static void what_a_parent_says_of_errors_is_passed_as_it_came(void **state)
+{
+    static const char *const said[] = {"", ",\"isError\":false", ",\"isError\":true"};
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f, NULL);
+    for (size_t i = 0; i < TW_ARRAY_SIZE(said); i++) {
+        char answer[128];
+        char wanted[192];
+
+        (void)snprintf(answer, sizeof(answer), "{\"result\":{\"content\":[]%s}}", said[i]);
+        (void)snprintf(wanted, sizeof(wanted),
+                       "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[]%s}}", said[i]);
+        is_asked(&f);
+        frame_write_str(f.wire, answer);
+        peer_expect(&f.peer, wanted);
+    }
+    fixture_deinit(&f);
+}
+
 /* ---- starting ---- */
 
 static void wrong_use_is_explained(void **state)
@@ -620,6 +642,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrong_use_is_explained),
+        cmocka_unit_test(what_a_parent_says_of_errors_is_passed_as_it_came),
         cmocka_unit_test(a_schema_file_that_cannot_be_used_is_explained),
         cmocka_unit_test(tools_are_listed_without_touching_the_parent),
         cmocka_unit_test(everything_passes_byte_for_byte),

@@ -150,6 +150,7 @@ static int read_flags(Reading *reading)
     if (read_is_set(is_error) && !json_bool(is_error, &result->is_error)) {
         return read_wrong_part(reading, PART_IS_ERROR, "boolean");
     }
+    result->says_no_error = read_is_set(is_error) && !result->is_error;
     if (read_is_set(meta)) {
         if (json_kind(meta) != JSON_OBJECT) {
             return read_wrong_part(reading, PART_META, "object");
